@@ -1,0 +1,245 @@
+//! What comes out: firings, the fate of rows, and records of steps.
+//!
+//! A *firing* is one window's groups, written together. In append mode it is the window's only one;
+//! in update mode it holds the groups that changed; in complete mode all of them. Groups stand in
+//! the order in which their keys first arrived: deterministic and unsorted, the edge sorts what it
+//! prints. A row without a record of its own was counted into all of its windows.
+//!
+//! Invariant: firings of one step are in ascending order of window end.
+
+use crate::late::LateRow;
+use crate::plan::Plan;
+use crate::row::{ItemId, PartitionId, RowBatch};
+use crate::state::layout::Groups;
+use crate::time::{EventTime, ProcTime};
+use crate::window::Window;
+use serde::{Deserialize, Serialize};
+
+/// Everything that came out since the last [`clear`](Output::clear). Reused by the caller.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Windows written.
+    pub firings: Vec<Firing>,
+    /// Every row that was not simply counted into all of its windows.
+    pub records: Vec<RowRecord>,
+    /// Items that made no sense where they stood.
+    pub ignored: Vec<Ignored>,
+    /// Late rows with their payload, where the plan asks for a side output.
+    pub side: RowBatch,
+    /// One record per step.
+    pub steps: Vec<StepRecord>,
+    /// Memory of groups that were written, to be used again.
+    pub(crate) spare: Vec<Groups>,
+}
+
+impl Output {
+    /// An empty output for a plan.
+    pub fn new(plan: &Plan) -> Self {
+        Self { side: RowBatch::new(plan.schema.columns.len()), ..Self::default() }
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.spare.extend(self.firings.drain(..).map(|it| it.groups));
+        self.spare.truncate(64);
+        self.records.clear();
+        self.ignored.clear();
+        self.side.clear();
+        self.steps.clear();
+    }
+}
+
+/// One window's groups, written together.
+#[derive(Clone, Debug)]
+pub struct Firing {
+    /// The step that wrote it.
+    pub step: u64,
+    /// The window.
+    pub window: Window,
+    /// What kind of writing this is.
+    pub kind: FiringKind,
+    /// Its groups.
+    pub groups: Groups,
+    /// What is known about the figure (semantics 15).
+    pub note: FigureNote,
+}
+
+/// What kind of writing a firing is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum FiringKind {
+    /// Append mode: once, when the window closes.
+    OnTime,
+    /// Update mode: what changed since the last trigger.
+    Update,
+    /// Complete mode: everything.
+    Complete,
+}
+
+/// What moved the watermark past the window's end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum FiringReason {
+    /// Data.
+    Watermark,
+    /// Data of the others, after a silent partition was left out.
+    Idle,
+    /// The wall clock.
+    WallClock,
+    /// The input ended.
+    EndOfInput,
+    /// A trigger; the window is still open.
+    Trigger,
+}
+
+/// How much the figure can be trusted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Completeness {
+    /// The input ended, no row was dropped for the window, and no partition was left out as idle
+    /// while it was open.
+    Known,
+    /// The watermark decided; nothing that was observed says that the window is finished. A row
+    /// that is dropped for the window later refutes the figure.
+    Guessed,
+}
+
+/// The note on a figure (semantics 15).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FigureNote {
+    /// What closed the window.
+    pub reason: FiringReason,
+    /// The watermark at the writing.
+    pub watermark: EventTime,
+    /// The candidate at the writing.
+    pub candidate: EventTime,
+    /// Rows dropped for this window so far: the number of late records that name it.
+    pub rows_dropped: u64,
+    /// Whether a partition was left out as idle while the window was open.
+    pub idle_excluded: bool,
+    /// Known or guessed.
+    pub completeness: Completeness,
+}
+
+/// A row that was not simply counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RowRecord {
+    /// The caller's number of the row.
+    pub id: ItemId,
+    /// Where it came from.
+    pub partition: PartitionId,
+    /// The step that judged it.
+    pub step: u64,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a row (semantics I14). Rows without a record were counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Fate {
+    /// Late for some or all of its windows.
+    Late(LateRow),
+    /// Counted, but its future time did not move the watermark.
+    CountedNotAdvancing,
+    /// From the future and rejected.
+    Guarded,
+    /// Its event time is null: in no window.
+    NoTime,
+    /// Its event time is outside the legal range.
+    TimeOutOfRange,
+    /// In the hole between windows whose slide is larger than their size.
+    NoWindow,
+    /// Its partition had declared itself finished.
+    AfterFinish,
+    /// The query had ended or stopped.
+    NotApplicable,
+}
+
+/// An item other than a row that made no sense where it stood.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Ignored {
+    /// The caller's number of the item.
+    pub id: ItemId,
+    /// Why.
+    pub why: IgnoredWhy,
+}
+
+/// Why an item was ignored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum IgnoredWhy {
+    /// The partition does not exist.
+    NoSuchPartition,
+    /// The partition exists already.
+    PartitionExists,
+    /// The partition is finished.
+    PartitionFinished,
+    /// This trigger does not take its batches from outside.
+    TriggerDecides,
+    /// A heartbeat outside the legal range, or from the future.
+    HeartbeatGuarded,
+    /// The query had ended or stopped.
+    QueryStopped,
+}
+
+impl IgnoredWhy {
+    /// The sentence that reports use.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::NoSuchPartition => "no such partition here",
+            Self::PartitionExists => "the partition exists already",
+            Self::PartitionFinished => "the partition is finished",
+            Self::TriggerDecides => "under this trigger a batch does not end here",
+            Self::HeartbeatGuarded => "the heartbeat's time is out of range or from the future",
+            Self::QueryStopped => "the query has ended or stopped",
+        }
+    }
+}
+
+/// What kind of step it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum StepKind {
+    /// With rows.
+    Data,
+    /// A trigger without rows.
+    Empty,
+    /// No trigger: the watermark was evaluated again (a tick, a heartbeat, a change of partitions).
+    Probe,
+    /// The end of input.
+    End,
+}
+
+/// What a step did, cheaply: everything that costs more is computed when asked
+/// ([`crate::progress`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// Number of the step, from 0.
+    pub step: u64,
+    /// What kind of step.
+    pub kind: StepKind,
+    /// The clock.
+    pub now: ProcTime,
+    /// The watermark that judged the last row of the step (all of its rows, unless it takes effect
+    /// per row).
+    pub late: EventTime,
+    /// The watermark that closed windows.
+    pub evict: EventTime,
+    /// The candidate c after the step, before the delay, not clamped.
+    pub candidate: EventTime,
+    /// The watermark after the step; when it counts is the plan's business.
+    pub watermark: EventTime,
+    /// Rows handed to the step, whatever became of them.
+    pub rows_in: u64,
+    /// Rows counted into at least one window.
+    pub rows_counted: u64,
+    /// Rows counted into none because they were late.
+    pub rows_dropped: u64,
+    /// (row, window) pairs lost to lateness; a partly late row has some of these.
+    pub windows_missed: u64,
+    /// (window, key) groups removed.
+    pub groups_removed: u64,
+    /// Smallest event time among the rows, `MAX` where none has one.
+    pub event_time_min: EventTime,
+    /// Largest event time among the rows, `MIN` where none has one.
+    pub event_time_max: EventTime,
+    /// Sum of the event times, for their average.
+    pub event_time_sum: i128,
+    /// How many rows carried an event time.
+    pub event_time_rows: u64,
+}

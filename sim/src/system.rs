@@ -1,0 +1,67 @@
+//! The seam: what a system under test must offer. Ours first, anybody's next.
+//!
+//! The harness hands over arrivals, ticks and changes; the system answers with an
+//! [`Output`] and shows itself read-only. A planted bug is a system that wraps or replaces
+//! the engine here; the engine itself knows of none.
+
+use plimsoll_engine::output::Output;
+use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
+use plimsoll_engine::time::{EventTime, ProcTime};
+use plimsoll_engine::watermark::member::{Change, Member};
+
+/// A stream engine as the harness sees it. Meaning of every call: [`crate::trace`].
+pub trait System {
+    /// Rows arrive, each at its own instant.
+    fn arrive(&mut self, rows: &RowBatch, out: &mut Output);
+    /// A heartbeat arrives.
+    fn heartbeat(
+        &mut self,
+        id: ItemId,
+        partition: PartitionId,
+        time: EventTime,
+        at: ProcTime,
+        out: &mut Output,
+    );
+    /// The clock has moved to `now`.
+    fn tick(&mut self, id: ItemId, now: ProcTime, out: &mut Output);
+    /// Partitions change.
+    fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output);
+    /// A batch ends.
+    fn batch(&mut self, id: ItemId, out: &mut Output);
+    /// The input ends.
+    fn end(&mut self, id: ItemId, out: &mut Output);
+    /// Everything that a restart needs.
+    fn snapshot(&self) -> Vec<u8>;
+    /// Becomes what the snapshot says; `None` is a start from nothing.
+    ///
+    /// # Errors
+    /// The sentence of a snapshot that cannot be read.
+    fn restore(&mut self, snapshot: Option<&[u8]>) -> Result<(), String>;
+    /// A read-only look.
+    fn view(&self) -> View<'_>;
+}
+
+/// What invariants may see of a system besides its output.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The clock.
+    pub now: ProcTime,
+    /// Steps done.
+    pub steps: u64,
+    /// Partitions, in order of their numbers.
+    pub members: &'a [Member],
+    /// The candidate c after the last step.
+    pub candidate: EventTime,
+    /// Its running maximum c*.
+    pub candidate_max: EventTime,
+    /// The watermark after the last step.
+    pub watermark: EventTime,
+    /// Rows and heartbeats that wait for a step.
+    pub rows_queued: u64,
+    /// (window, key) groups held; `None` where the system does not say at this moment.
+    pub groups: Option<u64>,
+    /// End of the earliest window that has state.
+    pub oldest_end: Option<EventTime>,
+    /// Whether the query has ended or stopped.
+    pub stopped: bool,
+}
