@@ -152,9 +152,7 @@ pub fn saving(
             let end = of.frame(time) + of.slide();
             (end, end, 1)
         }
-        LateRule::WindowEnd => {
-            (ends().next().unwrap_or(time), ends().next_back().unwrap_or(time), 1)
-        }
+        LateRule::WindowEnd => (ends().next().unwrap_or(time), ends().last().unwrap_or(time), 1),
     };
     match in_force.fallback {
         None => Saving::Delay {
