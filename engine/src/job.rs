@@ -1,1 +1,337 @@
-//! (being written)
+//! The job: a query that runs, as a passive state machine.
+//!
+//! Arrivals, ticks and changes of partitions go in; a queue holds them until the trigger begins a
+//! step; firings, fates and records come out. Arrival is activity at once; everything else happens
+//! in order when a step takes it. The caller supplies every instant: nothing here reads a clock.
+//!
+//! Invariant: the job is a function of its calls. Two jobs that saw the same calls are equal,
+//! whatever the seed of their hashers.
+
+use crate::output::{Fate, Ignored, IgnoredWhy, Output, RowRecord, StepKind};
+use crate::pipeline::Pipeline;
+use crate::plan::check::CheckedPlan;
+use crate::row::{Dictionary, ItemId, PartitionId, RowBatch};
+use crate::time::{EventTime, ProcTime};
+use crate::trigger::{Cut, Trigger};
+use crate::watermark::member::{Change, Member};
+
+/// A running query.
+#[derive(Debug)]
+pub struct Job {
+    pub(crate) plan: CheckedPlan,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) trigger: Trigger,
+    pub(crate) now: ProcTime,
+    /// Steps done; the number of the next one.
+    pub(crate) steps: u64,
+    pub(crate) stopped: bool,
+    /// The texts behind the codes of text columns, kept here so that a snapshot has them.
+    pub dictionary: Dictionary,
+    queue: Vec<Queued>,
+    rows_queued: u64,
+}
+
+/// What waits for a step.
+#[derive(Debug)]
+enum Queued {
+    Rows(RowBatch),
+    Heartbeat { id: ItemId, partition: PartitionId, time: EventTime, at: ProcTime },
+    Change { id: ItemId, change: Change, at: ProcTime },
+}
+
+impl Job {
+    /// A job whose clock starts at `start`. `hash_seed` never shows in anything that comes out.
+    pub fn new(plan: CheckedPlan, start: ProcTime, hash_seed: u64) -> Self {
+        Self {
+            pipeline: Pipeline::new(&plan, hash_seed),
+            trigger: Trigger::new(plan.trigger, start),
+            plan,
+            now: start,
+            steps: 0,
+            stopped: false,
+            dictionary: Dictionary::default(),
+            queue: Vec::new(),
+            rows_queued: 0,
+        }
+    }
+
+    /// Rows arrive.
+    pub fn arrive(&mut self, rows: &RowBatch, out: &mut Output) {
+        if rows.is_empty() {
+            return;
+        }
+        if self.stopped {
+            let step = self.steps;
+            out.records.extend(rows.ids.iter().zip(&rows.partitions).map(|(id, partition)| {
+                RowRecord { id: *id, partition: *partition, step, fate: Fate::NotApplicable }
+            }));
+            return;
+        }
+        if self.trigger.per_row() {
+            if rows.len() == 1 {
+                self.hear(rows);
+                self.step_of_rows(rows, rows.ids[0], out);
+                return;
+            }
+            let mut one = RowBatch::new(rows.columns.len());
+            for row in 0..rows.len() {
+                one.clear();
+                one.extend_from(rows, row..row + 1);
+                self.hear(&one);
+                self.step_of_rows(&one, one.ids[0], out);
+            }
+            return;
+        }
+        self.hear(rows);
+        self.rows_queued += rows.len() as u64;
+        match self.queue.last_mut() {
+            Some(Queued::Rows(last)) => last.extend_from(rows, 0..rows.len()),
+            _ => self.queue.push(Queued::Rows(rows.clone())),
+        }
+    }
+
+    /// Rows arrive and a batch ends: the same as [`arrive`](Self::arrive) and
+    /// [`batch`](Self::batch), without a copy where nothing waits.
+    pub fn run_batch(&mut self, rows: &RowBatch, id: ItemId, out: &mut Output) {
+        let direct = self.queue.is_empty() && !self.stopped && self.trigger.batch() == Cut::Whole;
+        if direct && !rows.is_empty() {
+            self.hear(rows);
+            self.step_of_rows(rows, id, out);
+        } else {
+            self.arrive(rows, out);
+            self.batch(id, out);
+        }
+    }
+
+    fn hear(&mut self, rows: &RowBatch) {
+        if self.pipeline.generator.hears() {
+            for (partition, at) in rows.partitions.iter().zip(&rows.arrivals) {
+                self.pipeline.generator.hear(*partition, *at);
+            }
+        }
+    }
+
+    fn step_of_rows(&mut self, rows: &RowBatch, id: ItemId, out: &mut Output) {
+        self.pipeline.begin(self.steps, StepKind::Data, self.now);
+        self.pipeline.rows(rows, out);
+        self.finish_step(id, out);
+    }
+
+    fn finish_step(&mut self, id: ItemId, out: &mut Output) {
+        self.pipeline.finish(id, out);
+        self.steps += 1;
+    }
+
+    /// A heartbeat arrives: moves time, carries no data.
+    pub fn heartbeat(
+        &mut self,
+        id: ItemId,
+        partition: PartitionId,
+        time: EventTime,
+        at: ProcTime,
+        out: &mut Output,
+    ) {
+        if self.ignored_as_stopped(id, out) {
+            return;
+        }
+        self.pipeline.generator.hear(partition, at);
+        self.enqueue(Queued::Heartbeat { id, partition, time, at }, id, out);
+    }
+
+    /// Partitions change.
+    pub fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output) {
+        if !self.ignored_as_stopped(id, out) {
+            self.enqueue(Queued::Change { id, change, at }, id, out);
+        }
+    }
+
+    fn ignored_as_stopped(&self, id: ItemId, out: &mut Output) -> bool {
+        if self.stopped {
+            out.ignored.push(Ignored { id, why: IgnoredWhy::QueryStopped });
+        }
+        self.stopped
+    }
+
+    fn enqueue(&mut self, item: Queued, id: ItemId, out: &mut Output) {
+        self.queue.push(item);
+        if self.trigger.per_row() {
+            self.step_of_queue(StepKind::Probe, id, out);
+        }
+    }
+
+    /// One step that takes everything in the queue.
+    fn step_of_queue(&mut self, kind: StepKind, id: ItemId, out: &mut Output) {
+        let mut queue = std::mem::take(&mut self.queue);
+        self.rows_queued = 0;
+        self.pipeline.begin(self.steps, kind, self.now);
+        for item in queue.drain(..) {
+            self.take(&item, out);
+        }
+        self.queue = queue;
+        self.finish_step(id, out);
+    }
+
+    fn take(&mut self, item: &Queued, out: &mut Output) {
+        let (id, taken) = match item {
+            Queued::Rows(rows) => {
+                self.pipeline.rows(rows, out);
+                return;
+            }
+            Queued::Heartbeat { id, partition, time, at } => {
+                (id, self.pipeline.heartbeat(*partition, *time, *id, *at, out))
+            }
+            Queued::Change { id, change, at } => {
+                (id, self.pipeline.change(*change, *id, *at, out))
+            }
+        };
+        if let Err(why) = taken {
+            out.ignored.push(Ignored { id: *id, why });
+        }
+    }
+
+    /// The clock has moved to `now`: idleness is judged, then the trigger asked.
+    pub fn tick(&mut self, id: ItemId, now: ProcTime, out: &mut Output) {
+        assert!(self.now <= now, "processing time ran backwards");
+        self.now = now;
+        if self.ignored_as_stopped(id, out) {
+            return;
+        }
+        self.pipeline.generator.tick(now, self.steps);
+        if self.trigger.per_row() {
+            self.step_of_queue(StepKind::Probe, id, out);
+        } else if self.trigger.tick(now) {
+            self.step_of_queue(self.kind_of_queue(), id, out);
+        }
+    }
+
+    fn kind_of_queue(&self) -> StepKind {
+        if 0 < self.rows_queued { StepKind::Data } else { StepKind::Empty }
+    }
+
+    /// A batch ends.
+    pub fn batch(&mut self, id: ItemId, out: &mut Output) {
+        if !self.ignored_as_stopped(id, out) {
+            self.cut(self.trigger.batch(), id, out);
+        }
+    }
+
+    fn cut(&mut self, cut: Cut, id: ItemId, out: &mut Output) {
+        match cut {
+            Cut::Ignored => {
+                out.ignored.push(Ignored { id, why: IgnoredWhy::TriggerDecides });
+            }
+            Cut::Whole => self.step_of_queue(self.kind_of_queue(), id, out),
+            Cut::WholeAndStop => {
+                self.step_of_queue(self.kind_of_queue(), id, out);
+                self.stopped = true;
+            }
+            Cut::Bounded(most) => {
+                self.bounded_steps(most, id, out);
+                self.stopped = true;
+            }
+        }
+    }
+
+    /// Steps that end after their `most`-th row each; what follows the last row belongs to the last.
+    fn bounded_steps(&mut self, most: u64, id: ItemId, out: &mut Output) {
+        let most = usize::try_from(most.max(1)).unwrap_or(usize::MAX);
+        let queue = std::mem::take(&mut self.queue);
+        let kind = self.kind_of_queue();
+        let mut left = std::mem::take(&mut self.rows_queued);
+        let mut room = most;
+        self.pipeline.begin(self.steps, kind, self.now);
+        for item in &queue {
+            let Queued::Rows(rows) = item else {
+                self.take(item, out);
+                continue;
+            };
+            let mut from = 0;
+            while from < rows.len() {
+                let to = rows.len().min(from.saturating_add(room));
+                let mut part = RowBatch::new(rows.columns.len());
+                part.extend_from(rows, from..to);
+                self.pipeline.rows(&part, out);
+                left -= (to - from) as u64;
+                room -= to - from;
+                from = to;
+                if room == 0 && 0 < left {
+                    self.finish_step(id, out);
+                    self.pipeline.begin(self.steps, StepKind::Data, self.now);
+                    room = most;
+                }
+            }
+        }
+        self.finish_step(id, out);
+    }
+
+    /// The input ends: what is queued is done, then everything closes.
+    pub fn end(&mut self, id: ItemId, out: &mut Output) {
+        if self.ignored_as_stopped(id, out) {
+            return;
+        }
+        let (cut, ends) = self.trigger.end();
+        if !ends || !self.queue.is_empty() {
+            self.cut(cut, id, out);
+        }
+        if ends {
+            self.pipeline.begin(self.steps, StepKind::End, self.now);
+            self.finish_step(id, out);
+            self.stopped = true;
+        }
+    }
+
+    /// The plan.
+    pub const fn plan(&self) -> &CheckedPlan {
+        &self.plan
+    }
+
+    /// The clock.
+    pub const fn now(&self) -> ProcTime {
+        self.now
+    }
+
+    /// Steps done.
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Whether the query has ended or stopped.
+    pub const fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Rows that wait for a step.
+    pub const fn rows_queued(&self) -> u64 {
+        self.rows_queued
+    }
+
+    /// Partitions, in order of their numbers.
+    pub fn members(&self) -> &[Member] {
+        self.pipeline.generator.members()
+    }
+
+    /// c after the last step.
+    pub const fn candidate(&self) -> EventTime {
+        self.pipeline.generator.candidate()
+    }
+
+    /// c*, its running maximum.
+    pub const fn candidate_max(&self) -> EventTime {
+        self.pipeline.generator.candidate_max()
+    }
+
+    /// w after the last step.
+    pub const fn watermark(&self) -> EventTime {
+        self.pipeline.generator.watermark()
+    }
+
+    /// (window, key) groups held, counted now.
+    pub fn groups(&self) -> u64 {
+        self.pipeline.operator.as_ref().map_or(0, |it| it.groups())
+    }
+
+    /// End of the earliest window that has state.
+    pub fn oldest_end(&self) -> Option<EventTime> {
+        self.pipeline.operator.as_ref().and_then(|it| it.oldest_end())
+    }
+}
