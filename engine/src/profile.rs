@@ -57,7 +57,7 @@ const SEED: Profile = Profile {
     rejoin: Rejoin::Hold,
     all_idle: AllIdle::Flush,
     initial: EventTime::MIN,
-    delay: Span::minutes(2),
+    delay: Span::minutes(10),
 };
 
 const ALL: [Profile; 9] = [

@@ -69,6 +69,9 @@ impl fmt::Display for Problem {
     }
 }
 
+const UNITS: [(&str, u64); 5] =
+    [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
+
 /// A span as people and plans write it: `2min5s`, `-30s`, `0s`.
 pub(crate) struct Words(pub(crate) Span);
 
@@ -82,7 +85,7 @@ impl fmt::Display for Words {
             f.write_str("-")?;
         }
         let mut rest = millis.unsigned_abs();
-        for (unit, length) in [("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)] {
+        for (unit, length) in UNITS {
             let count = rest / length;
             rest %= length;
             if count != 0 {
@@ -103,7 +106,7 @@ impl fmt::Display for Thousands {
             f.write_str("-")?;
         }
         for (position, digit) in digits.chars().enumerate() {
-            if position != 0 && (digits.len() - position) % 3 == 0 {
+            if position != 0 && (digits.len() - position).is_multiple_of(3) {
                 f.write_str(",")?;
             }
             write!(f, "{digit}")?;
@@ -130,8 +133,8 @@ mod tests {
     fn spans_and_numbers_read_as_people_write_them() {
         let words = |span| Words(Span(span)).to_string();
         assert_eq!((words(0), words(125_000)), ("0s".into(), "2min5s".into()));
-        assert_eq!(words(90_000_000), "25h");
-        assert_eq!(words(i64::MIN), "-2562047788015h12min55s808ms");
+        assert_eq!(words(90_000_000), "1d1h");
+        assert_eq!(words(i64::MIN), "-106751991167d7h12min55s808ms");
         assert_eq!(Thousands(1_440_000).to_string(), "1,440,000");
         assert_eq!(Thousands(-999).to_string(), "-999");
     }

@@ -157,8 +157,7 @@ impl Problem {
              without an idle timeout none ever is",
             Words(behind)
         );
-        let remedy = "use watermark=partition with an idle timeout (idle=..), or let the fallback \
-                      always act";
+        let remedy = "use watermark=partition with an idle timeout (idle=..), or fallback_always";
         Self::new(Code::FallbackNeverActs, cause, remedy)
     }
 
@@ -171,7 +170,8 @@ impl Problem {
             Words(behind),
             Words(delay)
         );
-        let remedy = "make the fallback longer than the delay, or let it act on idleness only";
+        let remedy =
+            "make fallback_always longer than the delay, or use fallback, which acts on idleness";
         Self::new(Code::FallbackOverridesDelay, cause, remedy)
     }
 
