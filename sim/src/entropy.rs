@@ -21,7 +21,11 @@ use std::cell::Cell;
 
 /// FNV-1a, 64 bits: a hash that will still be the same next year.
 pub const fn stable_hash(bytes: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    hash_on(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+/// Goes on hashing.
+const fn hash_on(mut hash: u64, bytes: &[u8]) -> u64 {
     let mut at = 0;
     while at < bytes.len() {
         hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0000_0100_0000_01b3);
@@ -38,14 +42,18 @@ pub struct Entropy<'a> {
 
 #[derive(Clone, Debug)]
 enum Driver<'a> {
-    Seeded(ChaCha8Rng),
-    Tape { bytes: &'a [u8], at: Cell<usize> },
+    /// The key that `ChaCha8Rng::seed_from_u64` makes of the seed.
+    Seeded([u8; 32]),
+    Tape {
+        bytes: &'a [u8],
+        at: Cell<usize>,
+    },
 }
 
 impl Entropy<'static> {
     /// All streams of a seed.
     pub fn from_seed(seed: u64) -> Self {
-        Self { driver: Driver::Seeded(ChaCha8Rng::seed_from_u64(seed)) }
+        Self { driver: Driver::Seeded(ChaCha8Rng::seed_from_u64(seed).get_seed()) }
     }
 }
 
@@ -57,11 +65,21 @@ impl<'a> Entropy<'a> {
 
     /// The stream of this name, from its start.
     pub fn stream(&self, name: &str) -> Stream<'_> {
+        self.numbered(stable_hash(name.as_bytes()))
+    }
+
+    /// The stream of one field of something that has a name, such as the keys of a model.
+    pub fn field(&self, name: &str, field: &str) -> Stream<'_> {
+        let name = stable_hash(name.as_bytes());
+        self.numbered(hash_on(hash_on(name, b"/"), field.as_bytes()))
+    }
+
+    fn numbered(&self, number: u64) -> Stream<'_> {
         Stream {
             source: match &self.driver {
-                Driver::Seeded(root) => {
-                    let mut own = root.clone();
-                    own.set_stream(stable_hash(name.as_bytes()));
+                Driver::Seeded(key) => {
+                    let mut own = ChaCha8Rng::from_seed(*key);
+                    own.set_stream(number);
                     Source::Seeded(own)
                 }
                 Driver::Tape { bytes, at } => Source::Tape { bytes, at },

@@ -40,6 +40,8 @@ fn a_new_stream_or_a_new_draw_in_another_moves_nothing() {
     other.bits64();
     assert_eq!(draws(&mut entropy.stream("keys")), before);
     assert_ne!(draws(&mut entropy.stream("values")), before);
+    assert_ne!(draws(&mut entropy.field("keys", "x")), before);
+    assert_eq!(draws(&mut entropy.field("a", "b")), draws(&mut entropy.stream("a/b")));
     assert_ne!(draws(&mut Entropy::from_seed(8).stream("keys")), before);
 }
 
