@@ -14,8 +14,8 @@ pub mod admission;
 pub mod ledger;
 
 use crate::late::{self, InForce};
-use crate::operator::aggregate::{Closing, Exception, WindowAggregate};
 use crate::operator::LateBound;
+use crate::operator::aggregate::{Closing, Exception, WindowAggregate};
 use crate::output::{
     Fate, Firing, FiringKind, FiringReason, IgnoredWhy, Output, RowRecord, StepKind, StepRecord,
 };
@@ -167,8 +167,7 @@ impl Pipeline {
     fn record_exception(&mut self, rows: &RowBatch, from: usize, at: usize, out: &mut Output) {
         let Exception { row, lost, kept, no_window, .. } = self.exceptions[at];
         let (id, partition) = (rows.ids[row], rows.partitions[row]);
-        let record =
-            |step, fate| RowRecord { id, partition, step, fate };
+        let record = |step, fate| RowRecord { id, partition, step, fate };
         if no_window {
             out.records.push(record(self.record.step, Fate::NoWindow));
             return;
@@ -196,7 +195,11 @@ impl Pipeline {
         };
         self.record.windows_missed += u64::from(lost);
         self.record.rows_dropped += u64::from(kept == 0);
-        self.ledger.drop_row(assigner, &late, plan.keys.iter().map(|it| rows.columns[it.0].get(row)));
+        self.ledger.drop_row(
+            assigner,
+            &late,
+            plan.keys.iter().map(|it| rows.columns[it.0].get(row)),
+        );
         // A row from the future that is late all the same has one fate, not two.
         out.records.retain(|it| it.id != id || it.step != self.record.step);
         out.records.push(record(self.record.step, Fate::Late(late)));
@@ -284,8 +287,7 @@ impl Pipeline {
     fn evict(&mut self, evict: InForce, out: &mut Output) {
         self.record.evict = evict.watermark;
         let Some(operator) = &mut self.operator else { return };
-        let removed =
-            operator.evict(evict.watermark, &mut out.spare, &mut self.closings);
+        let removed = operator.evict(evict.watermark, &mut out.spare, &mut self.closings);
         self.record.groups_removed += removed;
         let reason = if evict.watermark == EventTime::MAX {
             FiringReason::EndOfInput
@@ -331,7 +333,8 @@ impl Pipeline {
     ) {
         let step = self.record.step;
         for closing in self.closings.drain(..) {
-            let Closing { window, groups, opened } = closing;
+            let Closing { window, groups } = closing;
+            let opened = 0;
             let idle = self.generator.somebody_idle()
                 || self.generator.last_idle().is_some_and(|it| opened <= it);
             let note = self.ledger.note(window, reason, &in_force, idle);

@@ -12,7 +12,8 @@
 pub mod envelope;
 
 use crate::job::Job;
-use crate::operator::aggregate::{AggregateState, WindowAggregate};
+use crate::operator::aggregate::WindowAggregate;
+use crate::operator::aggregate::saved::AggregateState;
 use crate::pipeline::ledger::Ledger;
 use crate::plan::Plan;
 use crate::plan::check::CheckedPlan;
@@ -26,6 +27,44 @@ use serde::{Deserialize, Serialize};
 
 /// The version that this build writes; it reads all from 1 on.
 pub const VERSION: u32 = 1;
+
+/// What a restart brings back: engines differ in what they forget, so that is a knob too.
+///
+/// `Kept` everywhere is exact resumption. Spark keeps the global watermark and forgets what each
+/// input had shown; Flink forgets every watermark and all idleness (spark-rules 7, flink-rules 8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RestoreRules {
+    /// w, c, c* and what is in force for lateness and eviction.
+    pub watermark: Memory,
+    /// The largest event time of each partition, and of all.
+    pub maxima: Memory,
+    /// Which partitions are idle or unaligned, and for how long they have been silent.
+    pub idleness: Memory,
+    /// The content of open windows.
+    pub windows: Memory,
+    /// Rows lost per open window.
+    pub ledger: Memory,
+}
+
+/// Whether a restart brings something back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Memory {
+    /// It does.
+    Kept,
+    /// It does not: as before the first row.
+    Lost,
+}
+
+impl RestoreRules {
+    /// Exact resumption.
+    pub const EXACT: Self = Self {
+        watermark: Memory::Kept,
+        maxima: Memory::Kept,
+        idleness: Memory::Kept,
+        windows: Memory::Kept,
+        ledger: Memory::Kept,
+    };
+}
 
 /// Version 1.
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,7 +100,8 @@ impl Job {
         envelope::seal(VERSION, &payload)
     }
 
-    /// A job that goes on where the snapshot was taken, under the same plan.
+    /// A job that goes on where the snapshot was taken, under the same plan, with what `rules` say
+    /// that a restart remembers.
     ///
     /// # Errors
     /// Damaged bytes, a later version, another plan.
@@ -69,6 +109,7 @@ impl Job {
         plan: CheckedPlan,
         bytes: &[u8],
         hash_seed: u64,
+        rules: RestoreRules,
     ) -> Result<Self, SnapshotError> {
         let (_, payload) = envelope::open(bytes, VERSION)?;
         let refuse = |expected, found: String| SnapshotError::Payload {
@@ -88,19 +129,37 @@ impl Job {
         if state.plan != *plan {
             return Err(SnapshotError::Plan { what: difference(&state.plan, &plan) });
         }
-        let generator = Generator::load(plan.watermark.as_ref(), state.generator)
+        let mut generator = Generator::load(plan.watermark.as_ref(), state.generator)
             .map_err(|it| refuse("the state of a watermark generator", it))?;
+        generator.forget(
+            rules.watermark == Memory::Lost,
+            rules.maxima == Memory::Lost,
+            rules.idleness == Memory::Lost,
+            state.clock,
+        );
         let operator = match (&state.operator, &plan.operator) {
             (Some(it), Some(_)) => Some(
                 WindowAggregate::load(&plan, hash_seed, it)
                     .map_err(|it| refuse("the state of a window operator", it))?,
             ),
             (None, None) => None,
-            _ => return Err(refuse("one state per operator", "another number".to_owned())),
+            (Some(_), None) | (None, Some(_)) => {
+                return Err(refuse("one state per operator", "another number".to_owned()));
+            }
         };
         let mut job = Self::new(plan, state.clock, hash_seed);
-        job.pipeline.resume(generator, state.schedule, state.ledger);
-        job.pipeline.operator = operator;
+        let schedule = match rules.watermark {
+            Memory::Kept => state.schedule,
+            Memory::Lost => job.pipeline.schedule,
+        };
+        let ledger = match rules.ledger {
+            Memory::Kept => state.ledger,
+            Memory::Lost => Ledger::default(),
+        };
+        job.pipeline.resume(generator, schedule, ledger);
+        if rules.windows == Memory::Kept {
+            job.pipeline.operator = operator;
+        }
         job.trigger = state.trigger;
         job.steps = state.steps;
         job.stopped = state.stopped;

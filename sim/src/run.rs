@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
 
     fn note(&mut self, id: ItemId) {
         if let Some(log) = &mut self.log {
-            let digest = Digest::of(&self.output, &self.system.view(false));
+            let digest = Digest::of(&self.trace.plan, &self.output, &self.system.view(false));
             debug_assert_eq!(log.len() as u64 + 1, id.0, "one entry per item");
             log.push(Logged { at: self.now, digest });
         }
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
             self.next = at;
             self.feed(&item, ItemId(at as u64 + 1));
             self.replayed += 1;
-            let again = Digest::of(&self.output, &self.system.view(false));
+            let again = Digest::of(&self.trace.plan, &self.output, &self.system.view(false));
             if again != logged.digest {
                 let number = at + 1;
                 return Err(broken(format!(

@@ -32,8 +32,7 @@ pub struct Admission {
 impl Admission {
     /// For a plan.
     pub fn new(plan: &Plan) -> Self {
-        let first_time =
-            || plan.schema.columns.iter().position(|it| it.kind == ColumnKind::Time);
+        let first_time = || plan.schema.columns.iter().position(|it| it.kind == ColumnKind::Time);
         Self {
             time_column: plan.watermark.as_ref().map(|it| it.column.0).or_else(first_time),
             bounds: Vec::new(),

@@ -149,6 +149,9 @@ mod tests {
     #[test]
     fn a_later_version_says_which_are_read() {
         let error = open(&seal(9, b""), 1).expect_err("a future version");
-        assert_eq!(error.to_string(), "offset 8: expected snapshot version 1 to 1, found version 9");
+        assert_eq!(
+            error.to_string(),
+            "offset 8: expected snapshot version 1 to 1, found version 9"
+        );
     }
 }

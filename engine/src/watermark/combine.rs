@@ -98,8 +98,7 @@ mod tests {
 
     #[test]
     fn an_unaligned_partition_counts_once_it_has_caught_up() {
-        let mut members =
-            [member(0, 100, MemberState::Active), member(1, 20, MemberState::Active)];
+        let mut members = [member(0, 100, MemberState::Active), member(1, 20, MemberState::Active)];
         members[1].aligned = false;
         align(&mut members, EventTime(50));
         assert_eq!(of(&members), 100);

@@ -24,6 +24,7 @@ pub struct Generator {
     kind: GeneratorPlan,
     fallback: Option<Fallback>,
     guard: Option<Guard>,
+    initial: EventTime,
     state: GeneratorState,
     /// Whether silence means anything under this plan.
     hears: bool,
@@ -51,6 +52,22 @@ pub struct GeneratorState {
     last_idle: Option<u64>,
 }
 
+impl GeneratorState {
+    const fn new(initial: EventTime) -> Self {
+        Self {
+            members: Vec::new(),
+            global_max: EventTime::MIN,
+            global_set_by: None,
+            candidate: EventTime::MIN,
+            candidate_max: EventTime::MIN,
+            candidate_set_by: None,
+            watermark: initial,
+            by_fallback: None,
+            last_idle: None,
+        }
+    }
+}
+
 impl Generator {
     /// A generator without partitions; `None` is a query without a watermark.
     pub fn new(plan: Option<&WatermarkPlan>) -> Self {
@@ -66,17 +83,8 @@ impl Generator {
             hears: idles,
             watches: plan.is_some(),
             changed: false,
-            state: GeneratorState {
-                members: Vec::new(),
-                global_max: EventTime::MIN,
-                global_set_by: None,
-                candidate: EventTime::MIN,
-                candidate_max: EventTime::MIN,
-                candidate_set_by: None,
-                watermark: initial,
-                by_fallback: None,
-                last_idle: None,
-            },
+            initial,
+            state: GeneratorState::new(initial),
         }
     }
 
@@ -88,6 +96,34 @@ impl Generator {
         }
         // Evaluated anew at the next step: an evaluation without news changes nothing.
         Ok(Self { state, changed: true, ..Self::new(plan) })
+    }
+
+    /// Forgets what a restart does not bring back.
+    pub fn forget(&mut self, watermark: bool, maxima: bool, idleness: bool, now: ProcTime) {
+        let fresh = GeneratorState::new(self.initial);
+        let state = &mut self.state;
+        if watermark {
+            state.watermark = fresh.watermark;
+            state.candidate = fresh.candidate;
+            state.candidate_max = fresh.candidate_max;
+            state.candidate_set_by = None;
+            state.by_fallback = None;
+        }
+        if maxima {
+            state.global_max = fresh.global_max;
+            state.global_set_by = None;
+        }
+        for member in &mut state.members {
+            let new = Member::new(member.partition, now);
+            if maxima {
+                (member.max, member.max_set_by) = (new.max, new.max_set_by);
+            }
+            if idleness && member.state != MemberState::Finished {
+                let (max, max_set_by, rows) = (member.max, member.max_set_by, member.rows);
+                *member = Member { max, max_set_by, rows, ..new };
+            }
+        }
+        self.changed = true;
     }
 
     /// What a snapshot keeps.

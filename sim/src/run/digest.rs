@@ -6,9 +6,10 @@
 //! Invariant: a pure function of output and view.
 
 use crate::system::View;
-use crate::trace::time_text;
+use crate::trace::time_text::TimeText;
 use plimsoll_engine::late::{LateRow, Saving};
 use plimsoll_engine::output::{Fate, Output};
+use plimsoll_engine::plan::Plan;
 use plimsoll_engine::state::layout::{Groups, Value};
 
 /// Accumulates numbers.
@@ -17,7 +18,9 @@ pub struct Digest(u64);
 
 impl Digest {
     /// The digest of one item.
-    pub fn of(output: &Output, view: &View<'_>) -> u64 {
+    pub fn of(plan: &Plan, output: &Output, view: &View<'_>) -> u64 {
+        let (keys, aggregates) =
+            plan.operator.as_ref().map_or((0, 0), |it| (it.keys.len(), it.aggregates.len()));
         let mut digest = Self(0x9E37_79B9_7F4A_7C15);
         for firing in &output.firings {
             digest.add(firing.step);
@@ -28,7 +31,7 @@ impl Digest {
             digest.signed(firing.note.candidate.0);
             digest.add(firing.note.rows_dropped);
             digest.add(firing.note.completeness as u64 | u64::from(firing.note.idle_excluded) << 8);
-            digest.groups(&firing.groups, output);
+            digest.groups(&firing.groups, keys, aggregates);
         }
         for record in &output.records {
             digest.add(record.id.0);
@@ -84,15 +87,15 @@ impl Digest {
         }
     }
 
-    fn groups(&mut self, groups: &Groups, _: &Output) {
+    fn groups(&mut self, groups: &Groups, keys: usize, aggregates: usize) {
         for group in 0..groups.len() {
-            for column in 0..groups.keys() {
+            for column in 0..keys {
                 match groups.key(group, column) {
                     Some(it) => self.signed(it),
                     None => self.add(u64::MAX),
                 }
             }
-            for aggregate in 0..groups.aggregates() {
+            for aggregate in 0..aggregates {
                 match groups.value(group, aggregate) {
                     Value::Null => self.add(u64::MAX - 1),
                     Value::Int(it) => self.signed(it),
@@ -116,7 +119,8 @@ impl Digest {
 
     #[inline]
     fn add(&mut self, value: u64) {
-        let mixed = u128::from(self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+        let mixed =
+            u128::from(self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
         self.0 = (mixed as u64) ^ (mixed >> 64) as u64 ^ self.0.rotate_left(23);
     }
 }
@@ -128,6 +132,6 @@ pub fn describe(output: &Output, view: &View<'_>) -> String {
         "{} windows with {figures} groups written, {} rows with a record, watermark {}",
         output.firings.len(),
         output.records.len(),
-        time_text::event_time(view.watermark)
+        TimeText(view.watermark)
     )
 }

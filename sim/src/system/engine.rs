@@ -9,6 +9,7 @@ use plimsoll_engine::output::Output;
 use plimsoll_engine::plan::check::CheckedPlan;
 use plimsoll_engine::plan::problem::Problem;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
+use plimsoll_engine::snapshot::RestoreRules;
 use plimsoll_engine::time::{EventTime, ProcTime};
 use plimsoll_engine::watermark::member::Change;
 
@@ -19,6 +20,7 @@ pub struct Engine {
     clock: ProcTime,
     hash_seed: u64,
     job: Job,
+    rules: RestoreRules,
     /// Whether counting groups is cheap: every window is one slice.
     shallow: bool,
 }
@@ -37,7 +39,13 @@ impl Engine {
     pub fn with_plan(plan: CheckedPlan, clock: ProcTime, hash_seed: u64) -> Self {
         let job = Job::new(plan.clone(), clock, hash_seed);
         let shallow = plan.operator.as_ref().is_none_or(|it| it.window.size <= it.window.slide);
-        Self { plan, clock, hash_seed, job, shallow }
+        Self { plan, clock, hash_seed, job, rules: RestoreRules::EXACT, shallow }
+    }
+
+    /// The same engine with a restart that forgets.
+    #[must_use]
+    pub fn with_rules(self, rules: RestoreRules) -> Self {
+        Self { rules, ..self }
     }
 
     /// The job itself, for reading.
@@ -85,7 +93,7 @@ impl System for Engine {
     fn restore(&mut self, snapshot: Option<&[u8]>) -> Result<(), String> {
         self.job = match snapshot {
             None => Job::new(self.plan.clone(), self.clock, self.hash_seed),
-            Some(bytes) => Job::restore(self.plan.clone(), bytes, self.hash_seed)
+            Some(bytes) => Job::restore(self.plan.clone(), bytes, self.hash_seed, self.rules)
                 .map_err(|it| it.to_string())?,
         };
         Ok(())
