@@ -8,3 +8,4 @@ pub mod invariant;
 pub mod run;
 pub mod system;
 pub mod trace;
+pub mod zoo;
