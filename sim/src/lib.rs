@@ -5,6 +5,7 @@
 
 pub mod entropy;
 pub mod invariant;
+pub mod plan_toml;
 pub mod run;
 pub mod system;
 pub mod trace;
