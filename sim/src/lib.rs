@@ -4,6 +4,9 @@
 //! feeds it through a [`system::System`]; [`invariant`]s look at every step.
 
 pub mod entropy;
+mod fault;
 pub mod invariant;
+mod model;
+pub mod scenario;
 pub mod system;
 pub mod trace;
