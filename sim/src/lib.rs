@@ -7,6 +7,7 @@ pub mod entropy;
 mod fault;
 pub mod invariant;
 mod model;
+pub mod plan_toml;
 pub mod scenario;
 pub mod system;
 pub mod trace;
