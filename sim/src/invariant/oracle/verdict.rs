@@ -34,7 +34,7 @@ pub(super) fn disagreement(oracle: &Oracle, seen: &Observation<'_>) -> Option<St
             steps.find_map(|(ours, theirs)| counts(ours, theirs, with_windows))
         })
         .or_else(|| {
-            let (ours, theirs) = (oracle.rows_queued(), seen.view.rows_queued);
+            let (ours, theirs) = (oracle.rows_queued(), seen.view.arrivals_queued);
             (ours != theirs)
                 .then(|| format!("rows and heartbeats that wait: expected {ours}, found {theirs}"))
         })
