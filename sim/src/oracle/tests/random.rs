@@ -1,4 +1,5 @@
-//! Pseudo-random small traces: the oracle against brute force, and against itself under other rules.
+//! Pseudo-random small traces: the oracle against brute force, and against itself under other
+//! rules.
 
 use super::*;
 use plimsoll_engine::late::Saving;
