@@ -388,7 +388,8 @@ impl Generator {
             state.candidate_set_by = Some(shown_by.unwrap_or(cause));
         }
         let by_data = candidate - self.delay;
-        if state.watermark < by_data {
+        if state.watermark <= by_data {
+            // At equality data alone explains the value: it did not come from the wall clock.
             state.watermark = by_data;
             state.by_fallback = None;
         }
