@@ -154,20 +154,26 @@ impl Layout {
     }
 }
 
+/// What sums have left over, by group and word.
+pub(crate) type Side = BTreeMap<(u32, u32), i128>;
+
 /// Groups of one window or slice, in the order in which their keys first arrived. A window that is
 /// put together from several slices has the keys of its first slice first.
 #[derive(Clone, Debug)]
 pub struct Groups {
     pub(crate) layout: Arc<Layout>,
+    /// Words of the groups; those behind the last group mean nothing.
     pub(crate) words: Vec<i64>,
-    /// What sums have left over, by group and word.
-    pub(crate) side: BTreeMap<(u32, u32), i128>,
+    /// How many groups.
+    pub(crate) len: usize,
+    /// What sums have left over.
+    pub(crate) side: Side,
 }
 
 impl Groups {
     /// No groups.
     pub(crate) const fn new(layout: Arc<Layout>) -> Self {
-        Self { layout, words: Vec::new(), side: BTreeMap::new() }
+        Self { layout, words: Vec::new(), len: 0, side: Side::new() }
     }
 
     /// Empty groups in used memory, if there is any.
@@ -186,18 +192,20 @@ impl Groups {
 
     /// Forgets all groups, keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.words.clear();
+        self.len = 0;
         self.side.clear();
     }
 
     /// How many groups.
-    pub fn len(&self) -> usize {
-        self.words.len() / self.layout.stride()
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.len
     }
 
     /// Whether there are none.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.len == 0
     }
 
     /// Key column `column` (position in the plan's `keys`) of group `group`; `None` is null.
@@ -227,6 +235,11 @@ impl Groups {
         }
     }
 
+    /// The words of all groups.
+    pub(crate) fn all(&self) -> &[i64] {
+        &self.words[..self.len * self.layout.stride()]
+    }
+
     /// The words of a group.
     #[inline]
     pub(crate) fn of(&self, group: usize) -> &[i64] {
@@ -236,7 +249,7 @@ impl Groups {
 
     /// The words of each group, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[i64]> {
-        self.words.chunks_exact(self.layout.stride())
+        self.all().chunks_exact(self.layout.stride())
     }
 
     /// The words of a group, to be changed.
@@ -244,6 +257,13 @@ impl Groups {
     pub(crate) fn of_mut(&mut self, group: usize) -> &mut [i64] {
         let stride = self.layout.stride();
         &mut self.words[group * stride..(group + 1) * stride]
+    }
+
+    /// The words of a group and what sums have left over, to be changed.
+    #[inline]
+    pub(crate) fn both(&mut self, group: usize) -> (&mut [i64], &mut Side) {
+        let stride = self.layout.stride();
+        (&mut self.words[group * stride..(group + 1) * stride], &mut self.side)
     }
 
     #[inline]
@@ -261,14 +281,6 @@ impl Groups {
                 None => word,
             },
         }
-    }
-
-    /// Adds to a sum that leaves its word.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn carry(&mut self, group: usize, at: usize, value: i128) {
-        let side = self.side.entry((group as u32, at as u32)).or_insert(0);
-        *side = side.saturating_add(value);
     }
 
     /// Bytes of memory held.

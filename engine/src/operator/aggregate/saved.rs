@@ -47,7 +47,7 @@ impl WindowAggregate {
         let layout = &self.slices.layout;
         let parts = self.slices.iter().map(|part| {
             let groups = &part.table.groups;
-            let mut words = groups.words.clone();
+            let mut words = groups.all().to_vec();
             let mut wide = Vec::new();
             for (group, at) in groups.side.keys() {
                 let sum = groups.sum(*group as usize, *at as usize);
@@ -147,6 +147,7 @@ fn read_groups(part: &PartState, layout: &Arc<Layout>, mode: OutputMode) -> Resu
     }
     let mut groups = Groups::new(Arc::clone(layout));
     groups.words.clone_from(&part.words);
+    groups.len = part.words.len() / stride;
     for (number, words) in groups.iter().enumerate() {
         if !is_group(words, layout, mode) {
             return Err(format!("group {number} of the saved slice at {at} makes no sense"));
