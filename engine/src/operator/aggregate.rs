@@ -272,7 +272,7 @@ impl WindowAggregate {
 }
 
 /// Rows per block, how many slices of a block get a run of their own.
-const BLOCK: usize = 512;
+const BLOCK: usize = 1024;
 const ROUNDS: usize = 12;
 const EVERYWHERE: Window = Window { start: EventTime::MIN, end: EventTime::MAX };
 

@@ -209,12 +209,14 @@ impl Groups {
     }
 
     /// Key column `column` (position in the plan's `keys`) of group `group`; `None` is null.
+    #[inline]
     pub fn key(&self, group: usize, column: usize) -> Option<i64> {
         assert!(column < self.layout.keys.len(), "a key has no column {column}");
         self.layout.key(self.of(group), column)
     }
 
     /// Aggregate `aggregate` (position in the plan's `aggregates`) of group `group`.
+    #[inline]
     pub fn value(&self, group: usize, aggregate: usize) -> Value {
         let words = self.of(group);
         let Accumulator { aggregate, at, none } = self.layout.accumulators[aggregate];
@@ -272,15 +274,14 @@ impl Groups {
     }
 
     /// The sum whose word is `at`.
+    #[inline]
     pub(crate) fn sum(&self, group: usize, at: usize) -> i128 {
         let word = i128::from(self.of(group)[at]);
-        match self.side.is_empty() {
-            true => word,
-            false => match self.side.get(&(group as u32, at as u32)) {
-                Some(side) => side.saturating_add(word),
-                None => word,
-            },
+        if self.side.is_empty() {
+            return word;
         }
+        let side = self.side.get(&(group as u32, at as u32)).copied().unwrap_or(0);
+        side.saturating_add(word)
     }
 
     /// Bytes of memory held.
