@@ -12,6 +12,7 @@ use super::vary::Vary;
 use crate::entropy::stable_hash;
 use crate::fault::Faults;
 use crate::model::Placed;
+use crate::plan_toml::plan_from_table;
 use crate::trace::plan_text::{PlanText, plan_from_pairs};
 use plimsoll_engine::time::ProcTime;
 use std::cell::RefCell;
@@ -109,23 +110,24 @@ pub(super) fn parse(text: &str) -> Result<Scenario, Vec<ScenarioError>> {
 
 /// The plan, and where the clock starts.
 fn plan(table: Option<Reader<'_>>, errors: &Errors) -> PlanText {
-    let mut pairs = Vec::new();
-    for (key, value) in table.iter().flat_map(Reader::all) {
-        match value.get_ref().as_str() {
-            Some(text) => pairs.push((key, text, value.span())),
-            None => errors.add(value.span(), "a text", shown(value.get_ref())),
-        }
-    }
     // A world begins at ten, like the founding texts, where its plan does not say otherwise.
-    let ten = (!pairs.iter().any(|it| it.0 == "clock")).then_some(("clock", "10:00:00"));
-    let given = pairs.iter().map(|it| (it.0, it.1));
-    plan_from_pairs(given.chain(ten)).unwrap_or_else(|mistakes| {
+    let ten = ProcTime(10 * HOUR);
+    let says_clock = table.as_ref().is_some_and(|it| it.has("clock"));
+    let read = table.map_or_else(|| Ok(default_plan()), |it| plan_from_table(it.table));
+    let mut read = read.unwrap_or_else(|mistakes| {
         for it in mistakes {
-            let at = pairs.iter().find(|pair| pair.0 == it.key).map(|pair| pair.2.clone());
-            errors.add(at.unwrap_or(0..0), it.expected, format!("`{} = {}`", it.key, it.value));
+            errors.add(it.span, it.expected, it.found);
         }
-        plan_from_pairs([]).expect("no pairs are a plan")
-    })
+        default_plan()
+    });
+    if !says_clock {
+        read.clock = ten;
+    }
+    read
+}
+
+fn default_plan() -> PlanText {
+    plan_from_pairs([]).expect("no pairs are a plan")
 }
 
 fn models(tables: Vec<Reader<'_>>, errors: &Errors) -> Vec<Placed> {

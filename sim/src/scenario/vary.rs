@@ -1,7 +1,7 @@
 //! Which rules of the plan a seed may draw, and how.
 //!
 //! A world file fixes a plan; its `[vary]` table frees knobs of it, each to `"any"` value or to a list
-//! of words, the same words that the plan uses. Every knob has a stream of its own. Spans are drawn
+//! of words; `everything = true` frees all knobs but those in `except`. Every knob has a stream of its own. Spans are drawn
 //! relative to the world: windows so that the world holds as many as it says, everything else in
 //! parts of a window. A world without a closed window or a late row would test nothing.
 //!
@@ -26,7 +26,11 @@ type Words<T> = &'static [(&'static str, u32, T)];
 struct Knob<T>(Vec<(u32, T)>);
 
 impl<T: Copy> Knob<T> {
-    fn read(table: &mut Reader<'_>, key: &'static str, words: Words<T>) -> Self {
+    fn read(table: &mut Reader<'_>, free: &Free, key: &'static str, words: Words<T>) -> Self {
+        let all = || words.iter().map(|it| (it.1, it.2)).collect();
+        if free.everything && !table.has(key) && !free.except.iter().any(|it| it == key) {
+            return Self(all());
+        }
         let known: Vec<&str> = words.iter().map(|it| it.0).collect();
         let expected = format!("`any`, or a list of `{}`", known.join("`, `"));
         let choices = |it: &DeValue<'_>| {
@@ -42,6 +46,12 @@ impl<T: Copy> Knob<T> {
     fn draw(&self, entropy: &Entropy<'_>, key: &str) -> Option<T> {
         (!self.0.is_empty()).then(|| entropy.field("plan", key).weighted(&self.0))
     }
+}
+
+/// Which knobs are freed without being named.
+struct Free {
+    everything: bool,
+    except: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +133,26 @@ const KEYED: Words<bool> = &[("keys", 88, true), ("none", 12, false)];
 const AGGREGATES: Words<usize> =
     &[("own", 40, 0), ("two", 25, 2), ("three", 15, 3), ("all", 20, 6)];
 
+/// The keys of all knobs.
+const KNOBS: [&str; 16] = [
+    "window",
+    "delay",
+    "watermark",
+    "idle",
+    "rejoin",
+    "all_idle",
+    "fallback",
+    "guard",
+    "initial",
+    "effective",
+    "late",
+    "late_policy",
+    "output",
+    "trigger",
+    "key",
+    "agg",
+];
+
 /// What a seed may draw.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Vary {
@@ -160,24 +190,30 @@ pub(super) struct Measure {
 impl Vary {
     /// Reads the `[vary]` table.
     pub(super) fn read(mut table: Reader<'_>) -> Self {
+        let known =
+            |it: &DeValue<'_>| it.as_str().filter(|it| KNOBS.contains(it)).map(str::to_owned);
+        let free = Free {
+            everything: table.flag("everything"),
+            except: table.list("except", "the name of a knob", known).unwrap_or_default(),
+        };
         let it = &mut table;
         let read = Self {
-            window: Knob::read(it, "window", WINDOW),
-            delay: Knob::read(it, "delay", DELAY),
-            watermark: Knob::read(it, "watermark", WATERMARK),
-            idle: Knob::read(it, "idle", IDLE),
-            rejoin: Knob::read(it, "rejoin", REJOIN),
-            all_idle: Knob::read(it, "all_idle", ALL_IDLE),
-            fallback: Knob::read(it, "fallback", FALLBACK),
-            guard: Knob::read(it, "guard", GUARD),
-            initial: Knob::read(it, "initial", INITIAL),
-            effective: Knob::read(it, "effective", EFFECTIVE),
-            late: Knob::read(it, "late", LATE),
-            late_policy: Knob::read(it, "late_policy", LATE_POLICY),
-            output: Knob::read(it, "output", OUTPUT),
-            trigger: Knob::read(it, "trigger", TRIGGER),
-            keys: Knob::read(it, "key", KEYED),
-            aggregates: Knob::read(it, "agg", AGGREGATES),
+            window: Knob::read(it, &free, "window", WINDOW),
+            delay: Knob::read(it, &free, "delay", DELAY),
+            watermark: Knob::read(it, &free, "watermark", WATERMARK),
+            idle: Knob::read(it, &free, "idle", IDLE),
+            rejoin: Knob::read(it, &free, "rejoin", REJOIN),
+            all_idle: Knob::read(it, &free, "all_idle", ALL_IDLE),
+            fallback: Knob::read(it, &free, "fallback", FALLBACK),
+            guard: Knob::read(it, &free, "guard", GUARD),
+            initial: Knob::read(it, &free, "initial", INITIAL),
+            effective: Knob::read(it, &free, "effective", EFFECTIVE),
+            late: Knob::read(it, &free, "late", LATE),
+            late_policy: Knob::read(it, &free, "late_policy", LATE_POLICY),
+            output: Knob::read(it, &free, "output", OUTPUT),
+            trigger: Knob::read(it, &free, "trigger", TRIGGER),
+            keys: Knob::read(it, &free, "key", KEYED),
+            aggregates: Knob::read(it, &free, "agg", AGGREGATES),
         };
         table.finish();
         read
