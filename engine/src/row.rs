@@ -99,8 +99,18 @@ impl Column {
             self.nulls.resize(self.values.len(), false);
         }
         self.values.push(value.unwrap_or(0));
-        if !self.nulls.is_empty() {
+        if value.is_none() || self.has_nulls() {
             self.nulls.push(value.is_none());
+        }
+    }
+
+    fn extend_from(&mut self, other: &Self, rows: std::ops::Range<usize>) {
+        if other.has_nulls() || self.has_nulls() {
+            for row in rows {
+                self.push(other.get(row));
+            }
+        } else {
+            self.values.extend_from_slice(&other.values[rows]);
         }
     }
 
@@ -157,6 +167,17 @@ impl RowBatch {
         self.arrivals.push(arrival);
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             column.push(*cell);
+        }
+    }
+
+    /// Appends some rows of another batch with the same columns.
+    pub fn extend_from(&mut self, other: &Self, rows: std::ops::Range<usize>) {
+        assert_eq!(self.columns.len(), other.columns.len(), "batches of one input");
+        self.ids.extend_from_slice(&other.ids[rows.clone()]);
+        self.partitions.extend_from_slice(&other.partitions[rows.clone()]);
+        self.arrivals.extend_from_slice(&other.arrivals[rows.clone()]);
+        for (column, from) in self.columns.iter_mut().zip(&other.columns) {
+            column.extend_from(from, rows.clone());
         }
     }
 
@@ -220,6 +241,14 @@ mod tests {
         column.push(None);
         column.push(Some(9));
         assert_eq!((column.get(0), column.get(1), column.get(2)), (Some(7), None, Some(9)));
+    }
+
+    #[test]
+    fn a_null_in_the_first_row_is_kept() {
+        let mut column = Column::default();
+        column.push(None);
+        column.push(Some(0));
+        assert_eq!((column.get(0), column.get(1)), (None, Some(0)));
     }
 
     #[test]
