@@ -4,5 +4,6 @@
 //! feeds it through a [`system::System`]; [`invariant`]s look at every step.
 
 pub mod invariant;
+pub mod recording;
 pub mod system;
 pub mod trace;
