@@ -83,6 +83,7 @@
 //! instants and batch boundaries, so that nothing that comes out may differ. Both are invisible to the
 //! oracle.
 
+pub(crate) mod nearest;
 pub mod parse;
 pub mod plan_text;
 pub mod time_text;

@@ -1,1 +1,75 @@
-//! (being written)
+//! The plan as text: pairs of key and value, one word per rule.
+//!
+//! The same pairs stand on the `plan` line of a trace, in the `[plan]` table of a file and in worlds.
+//! A plan is read from its pairs, their order does not matter, and everything that is not said is as
+//! in the profile `seed` (global maximum, next batch, event rule, append; semantics section 19) with
+//! tumbling windows of 10 minutes and a delay of 10 minutes, or as in the `profile` that is named.
+//!
+//! This module reads and writes. Whether a plan makes sense is said by
+//! [`plimsoll_engine::plan::check`]: a negative delay or an append without a watermark can be written.
+//! What can *not* be written is a setting that the plan has no place for, such as an idle timeout
+//! under one global maximum: that is refused here, since it would be lost in silence.
+//!
+//! ```
+//! use plimsoll_sim::trace::plan_text::{pairs_of, plan_from_pairs};
+//! let read = plan_from_pairs([("delay", "2min"), ("effective", "row")])?;
+//! let pairs = pairs_of(&read.plan, read.clock);
+//! let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
+//! assert_eq!(pairs, ["window=tumbling(10min)", "delay=2min", "effective=row"]);
+//!
+//! let errors = plan_from_pairs([("dealy", "2min")]).unwrap_err();
+//! assert_eq!(errors[0].to_string(), "`dealy=2min`: expected a key of the plan; the nearest is `delay`");
+//! # Ok::<(), Vec<plimsoll_sim::trace::plan_text::PlanTextError>>(())
+//! ```
+//!
+//! Invariant: `plan_from_pairs(pairs_of(plan))` is the plan, for every plan whose names
+//! [can be written](is_name) and whose columns exist.
+
+mod keys;
+mod read;
+mod values;
+mod write;
+
+pub use keys::KEYS;
+pub use read::{plan_from_pairs, plan_from_pairs_with};
+pub use values::is_name;
+pub use write::pairs_of;
+
+use plimsoll_engine::plan::Plan;
+use plimsoll_engine::time::ProcTime;
+
+/// A plan as its pairs say it, and where the clock starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanText {
+    /// The plan.
+    pub plan: Plan,
+    /// Start of processing time: `clock`.
+    pub clock: ProcTime,
+}
+
+/// A pair that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{key}={value}`: expected {expected}")]
+pub struct PlanTextError {
+    /// The key as it was given.
+    pub key: String,
+    /// The value as it was given.
+    pub value: String,
+    /// What should have stood there, with the place where it is part of a value.
+    pub expected: String,
+}
+
+/// A named set of pairs that stand below the given ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Profile<'a> {
+    /// What `profile=` calls it.
+    pub name: &'a str,
+    /// What it sets; a key that it does not name is as in `seed`.
+    pub pairs: &'a [(&'a str, &'a str)],
+}
+
+/// The profile of the founding texts, which is what is meant where nothing is said.
+pub const SEED: Profile<'static> = Profile { name: "seed", pairs: &[] };
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+//! From pairs to a plan.
+//!
+//! A pair that is given stands above one of the profile, and that above the defaults. A given pair
+//! that the plan has no place for is an error; one of a profile merely does not apply.
+//!
+//! Invariant: every pair is used, refused, or from a profile; all errors are reported at once.
+
+use super::keys::{
+    ALL_IDLE, EFFECTIVE, KEYS, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, one_of, value,
+};
+use super::{PlanText, PlanTextError, Profile, SEED, values};
+use crate::trace::nearest;
+use plimsoll_engine::plan::{
+    Aggregate, AllIdle, Effective, Fallback, GeneratorPlan, IdlePlan, LatePolicy, LateRule,
+    LineageStep, OutputMode, Plan, Rejoin, Sink, Trigger, WatermarkPlan, WindowPlan, WindowSpec,
+};
+use plimsoll_engine::row::{ColumnIx, ColumnKind, Schema};
+use plimsoll_engine::time::{EventTime, ProcTime, Span};
+use std::collections::BTreeMap;
+
+/// What `columns` is where it is not said.
+pub(super) const COLUMNS: &str = "time:time,k:text,v:int";
+/// What `window` is where it is not said.
+pub(super) const WINDOW: WindowSpec =
+    WindowSpec { size: Span::minutes(10), slide: Span::minutes(10), offset: Span::ZERO };
+/// What `delay` is where it is not said.
+pub(super) const DELAY: Span = Span::minutes(10);
+
+/// Reads a plan from its pairs; the only profile is `seed`.
+///
+/// # Errors
+/// All pairs that cannot be read.
+pub fn plan_from_pairs<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<PlanText, Vec<PlanTextError>> {
+    plan_from_pairs_with(pairs, &[SEED])
+}
+
+/// Reads a plan from its pairs, with these profiles.
+///
+/// # Errors
+/// All pairs that cannot be read.
+pub fn plan_from_pairs_with<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    profiles: &[Profile<'a>],
+) -> Result<PlanText, Vec<PlanTextError>> {
+    let mut reader =
+        Reader { given: BTreeMap::new(), profile: BTreeMap::new(), errors: Vec::new() };
+    for (key, text) in pairs {
+        if !KEYS.contains(&key) {
+            let expected = nearest::expected("a key of the plan", key, KEYS);
+            reader.error(key, text, expected);
+        } else if reader.given.insert(key, text).is_some() {
+            reader.error(key, text, "each key once".to_owned());
+        }
+    }
+    if let Some(name) = reader.given.get("profile").copied() {
+        match profiles.iter().find(|it| it.name == name) {
+            Some(it) => reader.profile = it.pairs.iter().copied().collect(),
+            None => {
+                let expected = one_of(profiles.iter().map(|it| it.name));
+                reader.error("profile", name, format!("the name of a profile: {expected}"));
+            }
+        }
+    }
+    let read = reader.plan();
+    if reader.errors.iter().any(|it| it.key == "columns") {
+        // Without the columns nothing can be said about those that name one.
+        reader.errors.retain(|it| !["on", "key", "agg"].contains(&it.key.as_str()));
+    }
+    if reader.errors.is_empty() { Ok(read) } else { Err(reader.errors) }
+}
+
+struct Reader<'a> {
+    given: BTreeMap<&'a str, &'a str>,
+    profile: BTreeMap<&'a str, &'a str>,
+    errors: Vec<PlanTextError>,
+}
+
+impl<'a> Reader<'a> {
+    fn error(&mut self, key: &str, value: &str, expected: String) {
+        self.errors.push(PlanTextError { key: key.to_owned(), value: value.to_owned(), expected });
+    }
+
+    fn text(&self, key: &str) -> Option<&'a str> {
+        debug_assert!(KEYS.contains(&key), "`{key}` is a key");
+        self.given.get(key).or_else(|| self.profile.get(key)).copied()
+    }
+
+    /// What `key` says; `None` where it says nothing or cannot be read.
+    fn maybe<T>(&mut self, key: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        let text = self.text(key)?;
+        match read(text) {
+            Ok(it) => Some(it),
+            Err(expected) => {
+                self.error(key, text, expected);
+                None
+            }
+        }
+    }
+
+    fn or<T>(&mut self, key: &str, default: T, read: impl FnOnce(&str) -> Result<T, String>) -> T {
+        self.maybe(key, read).unwrap_or(default)
+    }
+
+    /// These keys have no place in the plan: those that were given are errors.
+    fn refuse(&mut self, keys: &[&str], because: &str) {
+        for key in keys {
+            if let Some(text) = self.given.get(key).copied() {
+                self.error(key, text, because.to_owned());
+            }
+        }
+    }
+
+    fn plan(&mut self) -> PlanText {
+        let default = values::columns(COLUMNS).expect("the default columns can be read");
+        let schema = self.or("columns", default, values::columns);
+        let mut columns = schema.columns.iter();
+        let first = columns.position(|it| it.kind == ColumnKind::Time).map(ColumnIx);
+        if first.is_none() {
+            let expected = "at least one column of kind `time`: every row has an event time";
+            self.error("columns", self.text("columns").unwrap_or(COLUMNS), expected.to_owned());
+        }
+        let first = first.unwrap_or(ColumnIx(0));
+        let watermark = self.watermark(&schema, first);
+        let lineage = self.or("lineage", Vec::new(), values::lineage);
+        let on = watermark.as_ref().map_or(first, |it| it.column);
+        let operator = self.operator(&schema, on, &lineage);
+        let trigger = default_trigger(watermark.as_ref());
+        let plan = Plan {
+            watermark,
+            lineage,
+            operator,
+            output: self.or("output", OutputMode::Append, |it| value(OUTPUT, it)),
+            sink: self.or("sink", Sink::Append, |it| value(SINK, it)),
+            trigger: self.or("trigger", trigger, values::trigger),
+            schema,
+        };
+        PlanText { plan, clock: self.or("clock", ProcTime(0), values::clock) }
+    }
+
+    fn watermark(&mut self, schema: &Schema, first: ColumnIx) -> Option<WatermarkPlan> {
+        let generator = match self.text("watermark").unwrap_or("global") {
+            "global" => GeneratorPlan::GlobalMax,
+            "partition" => GeneratorPlan::PartitionMin { idle: self.idle() },
+            "none" => {
+                let of = ["delay", "idle", "rejoin", "all_idle", "fallback", "fallback_always"];
+                let because = "a watermark: with `watermark=none` this has no meaning";
+                self.refuse(&of, because);
+                self.refuse(&["guard", "initial", "effective", "on"], because);
+                return None;
+            }
+            other => {
+                self.error("watermark", other, "`global`, `partition` or `none`".to_owned());
+                GeneratorPlan::PartitionMin { idle: self.idle() }
+            }
+        };
+        if generator == GeneratorPlan::GlobalMax {
+            let because = "`watermark=partition` with it: one global maximum knows no idleness";
+            self.refuse(&["idle", "rejoin", "all_idle"], because);
+        }
+        Some(WatermarkPlan {
+            column: self.or("on", first, |it| values::column(schema, it)),
+            delay: self.or("delay", DELAY, values::span),
+            generator,
+            effective: self.or("effective", Effective::NextBatch, |it| value(EFFECTIVE, it)),
+            fallback: self.fallback(),
+            guard: self.or("guard", None, values::guard),
+            initial: self.or("initial", EventTime::MIN, values::time),
+        })
+    }
+
+    fn idle(&mut self) -> Option<IdlePlan> {
+        if self.text("idle").unwrap_or("none") == "none" {
+            self.refuse(&["rejoin", "all_idle"], "`idle=SPAN` with it: nothing is ever idle here");
+            return None;
+        }
+        let timeout = self.maybe("idle", values::span);
+        let rejoin = self.or("rejoin", Rejoin::Hold, |it| value(REJOIN, it));
+        let all_idle = self.or("all_idle", AllIdle::Flush, |it| value(ALL_IDLE, it));
+        timeout.map(|timeout| IdlePlan { timeout, rejoin, all_idle })
+    }
+
+    fn fallback(&mut self) -> Option<Fallback> {
+        let (plain, always) = ("fallback", "fallback_always");
+        if self.given.contains_key(plain) && self.given.contains_key(always) {
+            self.refuse(&[always], "either this or `fallback`, not both");
+        }
+        let key = match (self.given.contains_key(plain), self.given.contains_key(always)) {
+            (true, _) => plain,
+            (false, true) => always,
+            (false, false) if self.profile.contains_key(always) => always,
+            (false, false) => plain,
+        };
+        let behind = |it: &str| if it == "none" { Ok(None) } else { values::span(it).map(Some) };
+        self.or(key, None, behind).map(|behind| Fallback { behind, always: key == always })
+    }
+
+    fn operator(
+        &mut self,
+        schema: &Schema,
+        on: ColumnIx,
+        lineage: &[LineageStep],
+    ) -> Option<WindowPlan> {
+        let Some(window) = self.or("window", Some(WINDOW), values::window) else {
+            let because = "a window: with `window=none` this has no meaning";
+            self.refuse(&["window_on", "key", "agg", "late", "late_policy"], because);
+            return None;
+        };
+        let name = |it: &str| {
+            let expected = || format!("the name of a column, found `{it}`");
+            if values::is_name(it) { Ok(it.to_owned()) } else { Err(expected()) }
+        };
+        Some(WindowPlan {
+            time: self.or("window_on", default_window_on(schema, on, lineage), name),
+            window,
+            keys: self.or("key", default_key(schema), |it| values::key(schema, it)),
+            aggregates: self.or("agg", vec![Aggregate::Count], |it| values::aggregates(schema, it)),
+            late: self.or("late", LateRule::Event, |it| value(LATE, it)),
+            late_policy: self.or("late_policy", LatePolicy::Drop, |it| value(LATE_POLICY, it)),
+        })
+    }
+}
+
+/// `trigger` where it is not said: a step per row where the watermark counts per row.
+pub(super) fn default_trigger(watermark: Option<&WatermarkPlan>) -> Trigger {
+    match watermark.map(|it| it.effective) {
+        Some(Effective::Row) => Trigger::Row,
+        Some(Effective::NextBatch | Effective::BatchAfterNext) | None => Trigger::Batch,
+    }
+}
+
+/// `key` where it is not said.
+pub(super) fn default_key(schema: &Schema) -> Vec<ColumnIx> {
+    schema.position("k").into_iter().collect()
+}
+
+/// `window_on` where it is not said: what the watermark's column is called after the lineage.
+pub(super) fn default_window_on(schema: &Schema, on: ColumnIx, lineage: &[LineageStep]) -> String {
+    let mut name = schema.columns.get(on.0).map_or("", |it| it.name.as_str());
+    for step in lineage {
+        if let LineageStep::Rename { from, to } = step
+            && from == name
+        {
+            name = to;
+        }
+    }
+    name.to_owned()
+}

@@ -1,0 +1,236 @@
+//! The values of a plan that have parts: windows, guards, triggers, columns, aggregates, lineage.
+//!
+//! A value is a word, a call `word(part,part)`, or a list of these. Each is read and printed here,
+//! next to each other, so that the two directions stay one grammar.
+//!
+//! Invariant: reading what was printed gives the same value. The error of every reader is the
+//! sentence that says what was expected.
+
+use super::keys::{self, GUARD, KIND};
+use crate::trace::nearest;
+use crate::trace::time_text::{SpanText, TimeText, parse_span, parse_time};
+use plimsoll_engine::plan::{Aggregate, Guard, LineageStep, Trigger, WindowSpec};
+use plimsoll_engine::row::{ColumnIx, ColumnSpec, Schema};
+use plimsoll_engine::time::{EventTime, ProcTime, Span};
+
+/// Whether a column of this name can be written: not empty, no blanks, and nothing that separates.
+pub fn is_name(name: &str) -> bool {
+    let separates = |it: char| it.is_whitespace() || it.is_control() || ",;:=()\"#".contains(it);
+    !name.is_empty() && !name.contains(separates)
+}
+
+/// `word(part,part)` or `word`, taken apart.
+fn call(text: &str) -> Option<(&str, Vec<&str>)> {
+    let text = text.trim();
+    let Some((word, rest)) = text.split_once('(') else {
+        return (!text.contains(')')).then_some((text, Vec::new()));
+    };
+    let inner = rest.strip_suffix(')')?;
+    (!inner.contains(['(', ')'])).then(|| (word.trim(), list(inner)))
+}
+
+/// Parts between commas; an empty text has none.
+fn list(text: &str) -> Vec<&str> {
+    if text.trim().is_empty() { Vec::new() } else { text.split(',').map(str::trim).collect() }
+}
+
+pub(super) fn span(text: &str) -> Result<Span, String> {
+    parse_span(text).map_err(|it| it.to_string().trim_start_matches("expected ").to_owned())
+}
+
+pub(super) fn time(text: &str) -> Result<EventTime, String> {
+    parse_time(text).map_err(|it| it.to_string().trim_start_matches("expected ").to_owned())
+}
+
+pub(super) fn clock(text: &str) -> Result<ProcTime, String> {
+    time(text).map(|it| ProcTime(it.0))
+}
+
+pub(super) fn clock_text(clock: ProcTime) -> String {
+    TimeText(EventTime(clock.0)).to_string()
+}
+
+pub(super) fn window(text: &str) -> Result<Option<WindowSpec>, String> {
+    let (size, slide, offset) = match call(text).as_ref().map(|(word, parts)| (*word, &parts[..])) {
+        Some(("none", [])) => return Ok(None),
+        Some(("tumbling", [size])) => (*size, *size, "0"),
+        Some(("tumbling", [size, offset])) => (*size, *size, *offset),
+        Some(("sliding", [size, slide])) => (*size, *slide, "0"),
+        Some(("sliding", [size, slide, offset])) => (*size, *slide, *offset),
+        _ => {
+            return Err("`tumbling(SIZE)`, `tumbling(SIZE,OFFSET)`, `sliding(SIZE,SLIDE)`, \
+                        `sliding(SIZE,SLIDE,OFFSET)` or `none`"
+                .to_owned());
+        }
+    };
+    Ok(Some(WindowSpec { size: span(size)?, slide: span(slide)?, offset: span(offset)? }))
+}
+
+pub(super) fn window_text(window: WindowSpec) -> String {
+    let WindowSpec { size, slide, offset } = window;
+    let mut text = if size == slide {
+        format!("tumbling({}", SpanText(size))
+    } else {
+        format!("sliding({},{}", SpanText(size), SpanText(slide))
+    };
+    if offset != Span::ZERO {
+        text.push_str(&format!(",{}", SpanText(offset)));
+    }
+    text + ")"
+}
+
+pub(super) fn guard(text: &str) -> Result<Option<Guard>, String> {
+    let (word, parts) = call(text).unwrap_or_default();
+    match (word, &parts[..]) {
+        ("none", []) => Ok(None),
+        (_, [ahead]) if GUARD.iter().any(|it| it.0 == word) => {
+            Ok(Some(Guard { ahead: span(ahead)?, action: keys::value(GUARD, word)? }))
+        }
+        _ => Err("`reject(SPAN)`, `count(SPAN)`, `accept(SPAN)` or `none`".to_owned()),
+    }
+}
+
+pub(super) fn guard_text(guard: Guard) -> String {
+    format!("{}({})", keys::word(GUARD, guard.action), SpanText(guard.ahead))
+}
+
+pub(super) fn trigger(text: &str) -> Result<Trigger, String> {
+    let (word, parts) = call(text).unwrap_or_default();
+    match (word, &parts[..]) {
+        ("row", []) => Ok(Trigger::Row),
+        ("batch", []) => Ok(Trigger::Batch),
+        ("once", []) => Ok(Trigger::Once),
+        ("interval", [every]) => span(every).map(Trigger::Interval),
+        ("available_now", [rows]) => rows
+            .parse()
+            .map(Trigger::AvailableNow)
+            .map_err(|_| format!("a number of rows in `available_now(N)`, found `{rows}`")),
+        _ => Err("`row`, `batch`, `interval(SPAN)`, `once` or `available_now(ROWS)`".to_owned()),
+    }
+}
+
+pub(super) fn trigger_text(trigger: Trigger) -> String {
+    match trigger {
+        Trigger::Row => "row".to_owned(),
+        Trigger::Batch => "batch".to_owned(),
+        Trigger::Once => "once".to_owned(),
+        Trigger::Interval(every) => format!("interval({})", SpanText(every)),
+        Trigger::AvailableNow(rows) => format!("available_now({rows})"),
+    }
+}
+
+pub(super) fn columns(text: &str) -> Result<Schema, String> {
+    let mut schema = Schema::default();
+    for part in list(text) {
+        let (name, kind) = part.split_once(':').unwrap_or((part, ""));
+        if !is_name(name) {
+            return Err(format!(
+                "`NAME:KIND` with a name without blanks and `,;:=()\"#`, found `{part}`"
+            ));
+        }
+        if schema.position(name).is_some() {
+            return Err(format!("each column once, found `{name}` twice"));
+        }
+        let kind = keys::value(KIND, kind)
+            .map_err(|it| format!("`{name}:KIND` with a kind that is {it}, found `{part}`"))?;
+        schema.columns.push(ColumnSpec { name: name.to_owned(), kind });
+    }
+    Ok(schema)
+}
+
+pub(super) fn columns_text(schema: &Schema) -> String {
+    let column = |it: &ColumnSpec| format!("{}:{}", it.name, keys::word(KIND, it.kind));
+    schema.columns.iter().map(column).collect::<Vec<_>>().join(",")
+}
+
+pub(super) fn column(schema: &Schema, name: &str) -> Result<ColumnIx, String> {
+    schema.position(name).ok_or_else(|| {
+        let names = schema.columns.iter().map(|it| it.name.as_str());
+        let found = format!(", found `{name}`");
+        nearest::expected("a column of the input", name, names) + &found
+    })
+}
+
+pub(super) fn key(schema: &Schema, text: &str) -> Result<Vec<ColumnIx>, String> {
+    list(text).into_iter().map(|it| column(schema, it)).collect()
+}
+
+pub(super) fn key_text(schema: &Schema, key: &[ColumnIx]) -> String {
+    key.iter().map(|it| schema.column(*it).name.as_str()).collect::<Vec<_>>().join(",")
+}
+
+pub(super) fn aggregates(schema: &Schema, text: &str) -> Result<Vec<Aggregate>, String> {
+    list(text).into_iter().map(|it| aggregate(schema, it)).collect()
+}
+
+fn aggregate(schema: &Schema, text: &str) -> Result<Aggregate, String> {
+    let (word, parts) = call(text).unwrap_or_default();
+    let of: fn(ColumnIx) -> Aggregate = match (word, parts.len()) {
+        ("count", 0) => return Ok(Aggregate::Count),
+        ("count", 1) => Aggregate::CountOf,
+        ("sum", 1) => Aggregate::Sum,
+        ("min", 1) => Aggregate::Min,
+        ("max", 1) => Aggregate::Max,
+        ("avg", 1) => Aggregate::Avg,
+        _ => {
+            return Err(format!(
+                "`count`, `count(COLUMN)`, `sum(COLUMN)`, `min(COLUMN)`, `max(COLUMN)` or \
+                 `avg(COLUMN)`, found `{text}`"
+            ));
+        }
+    };
+    column(schema, parts[0]).map(of)
+}
+
+/// The name of an aggregate, as `agg=` and golden lines write it.
+pub(crate) fn aggregate_text(schema: &Schema, aggregate: Aggregate) -> String {
+    let word = match aggregate {
+        Aggregate::Count | Aggregate::CountOf(_) => "count",
+        Aggregate::Sum(_) => "sum",
+        Aggregate::Min(_) => "min",
+        Aggregate::Max(_) => "max",
+        Aggregate::Avg(_) => "avg",
+    };
+    match aggregate.column() {
+        None => word.to_owned(),
+        Some(column) => format!("{word}({})", schema.column(column).name),
+    }
+}
+
+pub(super) fn aggregates_text(schema: &Schema, aggregates: &[Aggregate]) -> String {
+    aggregates.iter().map(|it| aggregate_text(schema, *it)).collect::<Vec<_>>().join(",")
+}
+
+pub(super) fn lineage(text: &str) -> Result<Vec<LineageStep>, String> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    text.split(';').map(lineage_step).collect()
+}
+
+fn lineage_step(text: &str) -> Result<LineageStep, String> {
+    let (word, parts) = call(text).unwrap_or_default();
+    let names = parts.iter().all(|it| is_name(it));
+    match (word, &parts[..]) {
+        ("rename", [from, to]) if names => {
+            Ok(LineageStep::Rename { from: (*from).to_owned(), to: (*to).to_owned() })
+        }
+        ("project", kept) if names => {
+            Ok(LineageStep::Project(kept.iter().map(|it| (*it).to_owned()).collect()))
+        }
+        ("compute", [name]) if names => Ok(LineageStep::Compute((*name).to_owned())),
+        _ => Err(format!(
+            "`rename(FROM,TO)`, `project(COLUMN,..)` or `compute(COLUMN)`, `;` between them, \
+             found `{text}`"
+        )),
+    }
+}
+
+pub(super) fn lineage_text(lineage: &[LineageStep]) -> String {
+    let step = |it: &LineageStep| match it {
+        LineageStep::Rename { from, to } => format!("rename({from},{to})"),
+        LineageStep::Project(kept) => format!("project({})", kept.join(",")),
+        LineageStep::Compute(name) => format!("compute({name})"),
+    };
+    lineage.iter().map(step).collect::<Vec<_>>().join(";")
+}
