@@ -7,3 +7,4 @@ pub mod invariant;
 pub mod recording;
 pub mod system;
 pub mod trace;
+pub mod tune;

@@ -63,8 +63,8 @@ impl Unit {
         if *self == Self::Auto {
             *self = match number.floor(0).unsigned_abs() {
                 0..100_000_000_000 => Self::Seconds,
-                0..100_000_000_000_000 => Self::Milliseconds,
-                0..100_000_000_000_000_000 => Self::Microseconds,
+                100_000_000_000..100_000_000_000_000 => Self::Milliseconds,
+                100_000_000_000_000..100_000_000_000_000_000 => Self::Microseconds,
                 _ => Self::Nanoseconds,
             };
         }
