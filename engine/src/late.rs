@@ -166,6 +166,26 @@ pub fn saving(
     }
 }
 
+/// What kind of lateness it is. `own` is the watermark that the row's own partition alone would have
+/// made.
+pub fn cause(
+    rule: LateRule,
+    of: &Assigner,
+    time: EventTime,
+    own: EventTime,
+    in_force: &InForce,
+) -> LateCause {
+    if in_force.watermark == EventTime::MAX {
+        LateCause::EndOfInput
+    } else if in_force.fallback.is_some() {
+        LateCause::WallClock
+    } else if windows_lost(rule, of, time, own).0 == 0 {
+        LateCause::LaggingPartition
+    } else {
+        LateCause::Straggler
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -104,6 +104,16 @@ impl Column {
         }
     }
 
+    fn extend_from(&mut self, other: &Self, rows: std::ops::Range<usize>) {
+        if other.has_nulls() || self.has_nulls() {
+            for row in rows {
+                self.push(other.get(row));
+            }
+        } else {
+            self.values.extend_from_slice(&other.values[rows]);
+        }
+    }
+
     /// Forgets all values, keeps the memory.
     pub fn clear(&mut self) {
         self.values.clear();
@@ -157,6 +167,17 @@ impl RowBatch {
         self.arrivals.push(arrival);
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             column.push(*cell);
+        }
+    }
+
+    /// Appends some rows of another batch with the same columns.
+    pub fn extend_from(&mut self, other: &Self, rows: std::ops::Range<usize>) {
+        assert_eq!(self.columns.len(), other.columns.len(), "batches of one input");
+        self.ids.extend_from_slice(&other.ids[rows.clone()]);
+        self.partitions.extend_from_slice(&other.partitions[rows.clone()]);
+        self.arrivals.extend_from_slice(&other.arrivals[rows.clone()]);
+        for (column, from) in self.columns.iter_mut().zip(&other.columns) {
+            column.extend_from(from, rows.clone());
         }
     }
 

@@ -4,6 +4,8 @@
 //! [`Output`] and shows itself read-only. A planted bug is a system that wraps or replaces
 //! the engine here; the engine itself knows of none.
 
+pub mod engine;
+
 use plimsoll_engine::output::Output;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime};
@@ -37,8 +39,8 @@ pub trait System {
     /// # Errors
     /// The sentence of a snapshot that cannot be read.
     fn restore(&mut self, snapshot: Option<&[u8]>) -> Result<(), String>;
-    /// A read-only look.
-    fn view(&self) -> View<'_>;
+    /// A read-only look. `deep` asks also for what costs a walk over the state.
+    fn view(&self, deep: bool) -> View<'_>;
 }
 
 /// What invariants may see of a system besides its output.

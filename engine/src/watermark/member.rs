@@ -60,3 +60,35 @@ pub enum Change {
     /// One will send nothing more.
     Finish(PartitionId),
 }
+
+impl Member {
+    /// A partition that has just appeared: active, with nothing shown.
+    pub const fn new(partition: PartitionId, at: ProcTime) -> Self {
+        Self {
+            partition,
+            max: EventTime::MIN,
+            max_set_by: None,
+            state: MemberState::Active,
+            aligned: true,
+            last_activity: at,
+            rows: 0,
+        }
+    }
+
+    /// Takes notice of an event time. True where the maximum rose.
+    #[inline]
+    pub fn observe(&mut self, time: EventTime, id: ItemId) -> bool {
+        let rises = self.max < time;
+        if rises {
+            self.max = time;
+            self.max_set_by = Some(id);
+        }
+        rises
+    }
+
+    /// Whether it counts in the minimum.
+    #[inline]
+    pub fn counts(&self) -> bool {
+        self.state == MemberState::Active && self.aligned
+    }
+}

@@ -1,0 +1,201 @@
+//! The state as plain data, for snapshots.
+//!
+//! Groups are written as their words, in order of arrival; the index is not: it is built again under
+//! the new seed. What comes back may be damaged or hostile, so that everything is checked which the
+//! operator later relies on.
+//!
+//! Invariant: equal state gives equal bytes, whatever the hasher's seed; `load(save)` goes on as if
+//! nothing had happened.
+
+use super::WindowAggregate;
+use crate::plan::{Aggregate, OutputMode, Plan};
+use crate::state::layout::{CHANGED, Groups, Layout, STAMP};
+use crate::time::EventTime;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The state of a [`WindowAggregate`] as plain data.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct AggregateState {
+    /// The highest value that evicted so far.
+    pub evicted: EventTime,
+    /// Words per group, so that a state of another plan is noticed.
+    pub stride: u32,
+    /// The open slices in order of time.
+    pub parts: Vec<PartState>,
+}
+
+/// The groups of one slice.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct PartState {
+    /// Where the slice starts.
+    pub start: EventTime,
+    /// The groups count in windows that end later than this.
+    pub from: EventTime,
+    /// The words of all groups, in order of arrival.
+    pub words: Vec<i64>,
+    /// Sums that have left i64, by group and word; the word itself is 0.
+    pub wide: Vec<(u32, u32, i128)>,
+}
+
+/// More than any true sum: 2^63 rows of 2^63 each.
+const WIDEST: i128 = 1 << 126;
+
+impl WindowAggregate {
+    /// Everything that a restart needs.
+    pub fn save(&self) -> AggregateState {
+        let layout = &self.slices.layout;
+        let parts = self.slices.iter().map(|part| {
+            let groups = &part.table.groups;
+            let mut words = groups.words.clone();
+            let mut wide = Vec::new();
+            for (group, at) in groups.side.keys() {
+                let sum = groups.sum(*group as usize, *at as usize);
+                let word = i64::try_from(sum);
+                words[*group as usize * layout.stride() + *at as usize] = word.unwrap_or(0);
+                if word.is_err() {
+                    wide.push((*group, *at, sum));
+                }
+            }
+            PartState { start: part.slice.start, from: part.from, words, wide }
+        });
+        AggregateState {
+            evicted: self.evicted,
+            stride: layout.stride() as u32,
+            parts: parts.collect(),
+        }
+    }
+
+    /// The operator of a checked plan with a saved state.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the state.
+    pub fn load(plan: &Plan, hash_seed: u64, state: &AggregateState) -> Result<Self, String> {
+        let mut it = Self::new(plan, hash_seed);
+        let layout = Arc::clone(&it.slices.layout);
+        let stride = layout.stride();
+        if state.stride as usize != stride {
+            let found = state.stride;
+            return Err(format!(
+                "the saved groups have {found} words each, this plan's have {stride}"
+            ));
+        }
+        if it.mode == OutputMode::Complete && state.evicted != EventTime::MIN {
+            return Err("a saved state of complete mode says that windows were evicted".to_owned());
+        }
+        it.evicted = state.evicted;
+        let mut last = None;
+        for part in &state.parts {
+            let name = (part.start, part.from);
+            let at = part.start.0;
+            if last.is_some_and(|last| name <= last) {
+                return Err(format!("the saved slice at {at} is out of order"));
+            }
+            last = Some(name);
+            it.check_slice(part)?;
+            let groups = read_groups(part, &layout, it.mode)?;
+            let number = it.slices.open(part.start, part.from);
+            let open = it.slices.part_mut(number);
+            let changed = groups.iter().enumerate();
+            open.changed = changed
+                .filter(|(_, words)| words[layout.stamp()] & CHANGED != 0)
+                .map(|(group, _)| group as u32)
+                .collect();
+            if !open.changed.is_empty() {
+                it.slices.changed.insert(name);
+            }
+            if !it.slices.part_mut(number).table.fill(groups) {
+                return Err(format!("the saved slice at {at} holds a key twice"));
+            }
+        }
+        Ok(it)
+    }
+
+    /// Whether the plan's grid has this slice, and it is open.
+    fn check_slice(&self, part: &PartState) -> Result<(), String> {
+        let assigner = &self.slices.assigner;
+        let (start, at) = (part.start, part.start.0);
+        // The slice of a legal time starts at most one slide below the legal range.
+        if at < -2 * EventTime::LEGAL || EventTime::LEGAL < at {
+            return Err(format!("the saved slice at {at} is outside the legal range of times"));
+        }
+        let slice = assigner.slice(start);
+        if slice.start != start
+            || slice.end.0 <= -EventTime::LEGAL
+            || assigner.window_count(start) == 0
+        {
+            return Err(format!("this plan has no slice that starts at {at}"));
+        }
+        let last_end = assigner.window_from(assigner.frame(start)).end;
+        if last_end <= self.evicted {
+            return Err(format!("the saved slice at {at} belongs to windows that were closed"));
+        }
+        let first_end = assigner.windows(start).next().map(|it| it.end);
+        if part.from != EventTime::MIN && (Some(part.from) < first_end || last_end <= part.from) {
+            return Err(format!("the saved slice at {at} has a part that no window can have"));
+        }
+        Ok(())
+    }
+}
+
+/// Reads and checks the groups of a slice.
+fn read_groups(part: &PartState, layout: &Arc<Layout>, mode: OutputMode) -> Result<Groups, String> {
+    let at = part.start.0;
+    let stride = layout.stride();
+    if part.words.is_empty() || !part.words.len().is_multiple_of(stride) {
+        return Err(format!("the saved slice at {at} does not hold whole groups"));
+    }
+    let mut groups = Groups::new(Arc::clone(layout));
+    groups.words.clone_from(&part.words);
+    for (number, words) in groups.iter().enumerate() {
+        if !is_group(words, layout, mode) {
+            return Err(format!("group {number} of the saved slice at {at} makes no sense"));
+        }
+    }
+    for (group, word, sum) in &part.wide {
+        let known = (*group as usize) < groups.len()
+            && layout.accumulators.iter().any(|it| {
+                it.at == *word as usize
+                    && matches!(it.aggregate, Aggregate::Sum(_) | Aggregate::Avg(_))
+            });
+        if !known
+            || groups.of(*group as usize)[*word as usize] != 0
+            || i64::try_from(*sum).is_ok()
+            || *sum < -WIDEST
+            || WIDEST < *sum
+            || groups.side.insert((*group, *word), *sum).is_some()
+        {
+            return Err(format!("a wide sum of the saved slice at {at} makes no sense"));
+        }
+    }
+    Ok(groups)
+}
+
+/// Whether these words can be a group: only known flags, nothing where nothing can be.
+fn is_group(words: &[i64], layout: &Layout, mode: OutputMode) -> bool {
+    let first = layout.stamp();
+    let last = layout.accumulators.first().map_or(layout.stride(), |it| it.at);
+    let mut unknown: Vec<i64> = words[first..last].to_vec();
+    unknown[0] &= !STAMP;
+    if mode == OutputMode::Update {
+        unknown[0] &= !CHANGED;
+    }
+    let mut sound = true;
+    for column in 0..layout.keys.len() {
+        let null = layout.null_key(column);
+        unknown[null.word - first] &= !null.bit;
+        sound &= words[null.word] & null.bit == 0 || words[column] == 0;
+    }
+    for it in &layout.accumulators {
+        sound &= match it.aggregate {
+            Aggregate::Count => 1 <= words[it.at],
+            Aggregate::CountOf(_) => 0 <= words[it.at],
+            Aggregate::Avg(_) => 0 < words[it.at + 1] || words[it.at..it.at + 2] == [0, 0],
+            Aggregate::Sum(_) | Aggregate::Min(_) | Aggregate::Max(_) => {
+                unknown[it.none.word - first] &= !it.none.bit;
+                words[it.none.word] & it.none.bit == 0 || words[it.at] == layout.initial[it.at]
+            }
+        };
+    }
+    sound && unknown.iter().all(|it| *it == 0)
+}

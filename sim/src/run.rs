@@ -1,0 +1,199 @@
+//! A run: a trace goes through a system, item by item, and is looked at after each.
+//!
+//! A crash goes back to the last snapshot that can be read and lets the items since then happen again,
+//! at their logged instants and with their logged batch boundaries; what comes out of each must be,
+//! byte for byte, what came out the first time. The clock of the run does not move meanwhile.
+//!
+//! Invariant: a run is a function of the trace and the system. Item n of a report is `items[n - 1]`.
+
+pub mod digest;
+
+use crate::invariant::{Observation, Violation};
+use crate::system::System;
+use crate::trace::{Item, Trace};
+use digest::Digest;
+use plimsoll_engine::output::Output;
+use plimsoll_engine::row::{ItemId, RowBatch};
+use plimsoll_engine::time::ProcTime;
+use plimsoll_engine::watermark::member::Change;
+
+/// The name of the violation that a replay reports.
+pub const REPLAY: &str = "I25 restart_neutral";
+
+/// Traces longer than this are looked at deeply only now and then.
+const ALWAYS_DEEP: usize = 2_000;
+/// How often in longer ones.
+const DEEP_EVERY: usize = 1_024;
+
+/// A trace on its way through a system.
+pub struct Run<'a> {
+    trace: &'a Trace,
+    system: &'a mut dyn System,
+    next: usize,
+    now: ProcTime,
+    output: Output,
+    row: RowBatch,
+    /// What happened at each item, kept where the trace has a crash or the caller wants digests.
+    log: Option<Vec<Logged>>,
+    /// Snapshots in order, each with the number of items done before it.
+    snapshots: Vec<(usize, Vec<u8>)>,
+    replayed: usize,
+}
+
+/// What the log keeps of an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Logged {
+    at: ProcTime,
+    digest: u64,
+}
+
+impl std::fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("next", &self.next).field("now", &self.now).finish()
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Before the first item. `digests` keeps a digest of every item.
+    pub fn new(trace: &'a Trace, system: &'a mut dyn System, digests: bool) -> Self {
+        let crashes = trace.items.iter().any(|it| matches!(it, Item::Crash { .. }));
+        Self {
+            trace,
+            system,
+            next: 0,
+            now: trace.clock,
+            output: Output::new(&trace.plan),
+            row: RowBatch::new(trace.plan.schema.columns.len()),
+            log: (crashes || digests).then(Vec::new),
+            snapshots: Vec::new(),
+            replayed: 0,
+        }
+    }
+
+    /// One item. `None` after the last.
+    ///
+    /// # Errors
+    /// Where a replay after a crash differs from what was logged.
+    pub fn step(&mut self) -> Option<Result<Observation<'_>, Violation>> {
+        let item = self.trace.items.get(self.next)?;
+        let id = ItemId(self.next as u64 + 1);
+        self.output.clear();
+        if let Item::Crash { stale } = *item {
+            self.note(id);
+            self.next += 1;
+            if let Err(violation) = self.crash(stale, id) {
+                return Some(Err(violation));
+            }
+            self.output.clear();
+        } else {
+            self.feed(item, id);
+            self.note(id);
+            self.next += 1;
+        }
+        let deep = self.trace.items.len() <= ALWAYS_DEEP
+            || self.next.is_multiple_of(DEEP_EVERY)
+            || self.next == self.trace.items.len();
+        let view = self.system.view(deep);
+        Some(Ok(Observation { trace: self.trace, id, item, output: &self.output, view }))
+    }
+
+    fn note(&mut self, id: ItemId) {
+        if let Some(log) = &mut self.log {
+            let digest = Digest::of(&self.trace.plan, &self.output, &self.system.view(false));
+            debug_assert_eq!(log.len() as u64 + 1, id.0, "one entry per item");
+            log.push(Logged { at: self.now, digest });
+        }
+    }
+
+    fn feed(&mut self, item: &Item, id: ItemId) {
+        let (system, out, at) = (&mut *self.system, &mut self.output, self.now);
+        match *item {
+            Item::Row(row) => {
+                self.row.clear();
+                self.row.push(id, row.partition, at, self.trace.cells(row));
+                system.arrive(&self.row, out);
+            }
+            Item::Heartbeat { partition, time } => system.heartbeat(id, partition, time, at, out),
+            Item::Tick(span) => {
+                self.now = self.now.max(self.now + span);
+                system.tick(id, self.now, out);
+            }
+            Item::Probe => system.tick(id, at, out),
+            Item::Batch => system.batch(id, out),
+            Item::Add { partition, adoption } => {
+                system.change(id, Change::Add(partition, adoption), at, out);
+            }
+            Item::Remove(partition) => system.change(id, Change::Remove(partition), at, out),
+            Item::Move { partition, adoption } => {
+                system.change(id, Change::Move(partition, adoption), at, out);
+            }
+            Item::Finish(partition) => system.change(id, Change::Finish(partition), at, out),
+            Item::Checkpoint => {
+                // Without a crash nobody reads it: the work would be for nothing.
+                if self.log.is_some() {
+                    self.snapshots.push((self.next + 1, system.snapshot()));
+                }
+            }
+            Item::Crash { .. } => {}
+            Item::End => system.end(id, out),
+        }
+    }
+
+    fn crash(&mut self, stale: bool, id: ItemId) -> Result<(), Violation> {
+        let broken = |evidence| Violation { name: REPLAY, at: id, evidence };
+        if stale {
+            self.snapshots.pop();
+        }
+        let (from, bytes) = match self.snapshots.last() {
+            Some((from, bytes)) => (*from, Some(bytes.as_slice())),
+            None => (0, None),
+        };
+        self.system
+            .restore(bytes)
+            .map_err(|it| broken(format!("the snapshot after item {from} is refused: {it}")))?;
+        let (until, now) = (self.next, self.now);
+        for at in from..until {
+            let item = self.trace.items[at];
+            let logged = self.log.as_ref().map(|it| it[at]);
+            let Some(logged) = logged else { break };
+            // A tick logged the instant after it; all else the instant at which it stood.
+            self.now = match item {
+                Item::Tick(span) => logged.at - span,
+                _ => logged.at,
+            };
+            if matches!(item, Item::Crash { .. }) {
+                continue;
+            }
+            self.output.clear();
+            self.next = at;
+            self.feed(&item, ItemId(at as u64 + 1));
+            self.replayed += 1;
+            let again = Digest::of(&self.trace.plan, &self.output, &self.system.view(false));
+            if again != logged.digest {
+                let number = at + 1;
+                return Err(broken(format!(
+                    "after the restart from item {from}, item {number} happened again and \
+                     something else came of it: {}",
+                    digest::describe(&self.output, &self.system.view(false))
+                )));
+            }
+        }
+        (self.next, self.now) = (until, now);
+        Ok(())
+    }
+
+    /// Items that happened again after crashes.
+    pub const fn replayed(&self) -> usize {
+        self.replayed
+    }
+
+    /// The digest of each item so far; empty where none were kept.
+    pub fn digests(&self) -> Vec<u64> {
+        self.log.iter().flatten().map(|it| it.digest).collect()
+    }
+
+    /// What came out of the last item.
+    pub const fn output(&self) -> &Output {
+        &self.output
+    }
+}

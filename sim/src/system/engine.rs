@@ -1,0 +1,116 @@
+//! Our own engine behind the seam.
+//!
+//! Invariant: nothing is added and nothing is left out; each call is one call of [`Job`].
+
+use crate::system::{System, View};
+use crate::trace::Trace;
+use plimsoll_engine::job::Job;
+use plimsoll_engine::output::Output;
+use plimsoll_engine::plan::check::CheckedPlan;
+use plimsoll_engine::plan::problem::Problem;
+use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
+use plimsoll_engine::snapshot::RestoreRules;
+use plimsoll_engine::time::{EventTime, ProcTime};
+use plimsoll_engine::watermark::member::Change;
+
+/// The engine under test.
+#[derive(Debug)]
+pub struct Engine {
+    plan: CheckedPlan,
+    clock: ProcTime,
+    hash_seed: u64,
+    job: Job,
+    rules: RestoreRules,
+    /// Whether counting groups is cheap: every window is one slice.
+    shallow: bool,
+}
+
+impl Engine {
+    /// A fresh engine for a trace.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the plan.
+    pub fn new(trace: &Trace, hash_seed: u64) -> Result<Self, Vec<Problem>> {
+        let (plan, _) = CheckedPlan::new(trace.plan.clone())?;
+        Ok(Self::with_plan(plan, trace.clock, hash_seed))
+    }
+
+    /// A fresh engine under a plan of its own.
+    pub fn with_plan(plan: CheckedPlan, clock: ProcTime, hash_seed: u64) -> Self {
+        let job = Job::new(plan.clone(), clock, hash_seed);
+        let shallow = plan.operator.as_ref().is_none_or(|it| it.window.size <= it.window.slide);
+        Self { plan, clock, hash_seed, job, rules: RestoreRules::EXACT, shallow }
+    }
+
+    /// The same engine with a restart that forgets.
+    #[must_use]
+    pub fn with_rules(self, rules: RestoreRules) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// The job itself, for reading.
+    pub const fn job(&self) -> &Job {
+        &self.job
+    }
+}
+
+impl System for Engine {
+    fn arrive(&mut self, rows: &RowBatch, out: &mut Output) {
+        self.job.arrive(rows, out);
+    }
+
+    fn heartbeat(
+        &mut self,
+        id: ItemId,
+        partition: PartitionId,
+        time: EventTime,
+        at: ProcTime,
+        out: &mut Output,
+    ) {
+        self.job.heartbeat(id, partition, time, at, out);
+    }
+
+    fn tick(&mut self, id: ItemId, now: ProcTime, out: &mut Output) {
+        self.job.tick(id, now, out);
+    }
+
+    fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output) {
+        self.job.change(id, change, at, out);
+    }
+
+    fn batch(&mut self, id: ItemId, out: &mut Output) {
+        self.job.batch(id, out);
+    }
+
+    fn end(&mut self, id: ItemId, out: &mut Output) {
+        self.job.end(id, out);
+    }
+
+    fn snapshot(&self) -> Vec<u8> {
+        self.job.snapshot()
+    }
+
+    fn restore(&mut self, snapshot: Option<&[u8]>) -> Result<(), String> {
+        self.job = match snapshot {
+            None => Job::new(self.plan.clone(), self.clock, self.hash_seed),
+            Some(bytes) => Job::restore(self.plan.clone(), bytes, self.hash_seed, self.rules)
+                .map_err(|it| it.to_string())?,
+        };
+        Ok(())
+    }
+
+    fn view(&self, deep: bool) -> View<'_> {
+        View {
+            now: self.job.now(),
+            steps: self.job.steps(),
+            members: self.job.members(),
+            candidate: self.job.candidate(),
+            candidate_max: self.job.candidate_max(),
+            watermark: self.job.watermark(),
+            rows_queued: self.job.rows_queued(),
+            groups: (deep || self.shallow).then(|| self.job.groups()),
+            oldest_end: self.job.oldest_end(),
+            stopped: self.job.stopped(),
+        }
+    }
+}
