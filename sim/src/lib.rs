@@ -5,6 +5,7 @@
 
 pub mod entropy;
 pub mod invariant;
+pub mod oracle;
 pub mod recording;
 pub mod run;
 pub mod system;
