@@ -33,10 +33,9 @@ const ROUND: [Span; 22] = [
     Span::hours(24 * 365),
 ];
 
-/// Round delays from a hundredth of `largest` to the first that reaches it.
+/// Round delays from a hundredth of `largest` up to it.
 fn round(largest: Span) -> impl Iterator<Item = Span> {
-    let reached = ROUND.iter().position(|it| largest <= *it).unwrap_or(ROUND.len() - 1);
-    ROUND[..=reached].iter().copied().filter(move |it| largest.0 / 100 <= it.0)
+    ROUND.into_iter().filter(move |it| largest.0 / 100 <= it.0 && *it < largest)
 }
 
 /// The delays of a table, each with what it stands for; round ones stand for themselves.
