@@ -180,7 +180,10 @@ fn answer(args: &Args, tuning: &Tuning, console: &mut Console) -> Result<()> {
         console.out.write_all(written.as_bytes())?;
     }
     if let Some(path) = &args.svg {
-        let title = format!("What a delay loses and costs: {}", args.input.display());
+        let title = match args.input.file_name() {
+            Some(name) => format!("What a delay loses and costs: {}", name.display()),
+            None => "What a delay loses and costs".to_owned(),
+        };
         std::fs::write(path, picture::svg(tuning, &title))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -31,13 +31,13 @@ pub fn advise(tuning: &Tuning) -> Advice {
     let delay = asked.smallest_delay_for(loss);
     let lost = asked.lost(delay);
     let allowed = share_text(loss, 100_000);
-    let behind = tuning.options.behind.name();
+    let behind = tuning.options.behind.phrase();
     let rows = count_text(asked.rows());
     let loses = format!("{} of {rows} rows ({})", count_text(lost), percent(lost, asked.rows()));
     let sentence = match delay {
         Span::ZERO => format!(
-            "Set the delay to 0s: behind {behind} no delay at all loses {loses}, and {allowed} may \
-             be lost."
+            "No delay is needed: behind {behind} a delay of 0s loses {loses}, and {allowed} may be \
+             lost."
         ),
         _ => format!(
             "Set the delay to {}: it is the smallest that loses at most {allowed} behind \
@@ -66,13 +66,14 @@ fn against_plain(tuning: &Tuning, delay: Span) -> Option<String> {
         tenth => format!("p{}.{tenth}", permille / 10),
     };
     let verdict = match plain.0 - delay.0 {
-        0 => "the same".to_owned(),
+        0 => return Some(format!("Plain {name} of arrival minus event says the same here.")),
         longer if 0 < longer => format!("{} longer than needed", short_span(Span(longer))),
         shorter => format!("{} too short", short_span(Span(-shorter))),
     };
     Some(format!(
         "Plain {name} of arrival minus event is {}, {verdict}: as a delay it loses {} rows ({}). \
-         The two differ because the watermark comes from rows that were late as well.",
+         It is measured against the clock; a row is lost against the watermark, which comes from \
+         rows that were late themselves.",
         short_span(plain),
         count_text(lost),
         percent(lost, asked.rows())
@@ -83,6 +84,7 @@ fn price(tuning: &Tuning, delay: Span) -> String {
     let cost = tuning.cost(delay);
     let size = SpanText(tuning.options.window.size);
     let written = match cost.latency {
+        None if cost.windows_written == 0 => "no window closes within the recording, ".to_owned(),
         None => String::new(),
         Some(it) => format!(
             "windows of {size} are written {} after their end (p50; p95 {}, at most {}), ",
@@ -93,12 +95,12 @@ fn price(tuning: &Tuning, delay: Span) -> String {
     };
     let open = match cost.windows_still_open {
         0 => String::new(),
-        1 => ", and 1 window is still open at the end of the recording".to_owned(),
-        many => format!(", and {many} windows are still open at the end of the recording"),
+        1 => " 1 window is still open at its end.".to_owned(),
+        many => format!(" {} windows are still open at its end.", count_text(many)),
     };
     format!(
-        "Its price: {written}up to {} (window, key) groups are held (mean {}), and up to {} rows \
-         are newer than the watermark{open}.",
+        "Its price in this recording: {written}up to {} (window, key) groups are held (mean {}), \
+         and up to {} rows are newer than the watermark.{open}",
         count_text(cost.groups.max),
         count_text((cost.groups.mean_tenths + 5) / 10),
         count_text(cost.rows.max)

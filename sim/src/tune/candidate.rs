@@ -32,7 +32,17 @@ impl Behind {
     /// All four, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Global, Self::OwnPartition, Self::Slowest, Self::SlowestIdle];
 
-    /// The words that reports use.
+    /// The words inside a sentence.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Global => "one maximum",
+            Self::OwnPartition => "the own partition",
+            Self::Slowest => "the slowest partition",
+            Self::SlowestIdle => "the slowest partition that is not idle",
+        }
+    }
+
+    /// The words over a column.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Global => "one maximum",

@@ -23,7 +23,7 @@ const RIGHT: i64 = 760;
 const WIDTH: i64 = 900;
 const PANEL: i64 = 170;
 const GAP: i64 = 46;
-const TOP: i64 = 64;
+const TOP: i64 = 82;
 
 /// Colours that stay apart also for colour-blind eyes (Okabe and Ito).
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
@@ -49,7 +49,7 @@ pub fn svg(tuning: &Tuning, title: &str) -> String {
     let rows = format!(
         "{} rows; latency and state: {}, windows of {}",
         count_text(tuning.counts.judged),
-        tuning.options.behind.name(),
+        tuning.options.behind.phrase(),
         SpanText(tuning.options.window.size)
     );
     page.text(LEFT, 42, "start", "fill=\"#555\"", &rows);

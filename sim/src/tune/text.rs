@@ -125,20 +125,23 @@ fn write_lateness(tuning: &Tuning, to: &mut impl Write) -> fmt::Result {
 /// # Errors
 /// Those of the writer.
 pub fn write_table(tuning: &Tuning, delays: &[(Span, String)], to: &mut impl Write) -> fmt::Result {
+    // With one partition the candidates are the same.
+    let asked = tuning.options.behind;
+    let behinds: Vec<_> =
+        tuning.looked_at().filter(|it| 1 < tuning.partitions || *it == asked).collect();
     let mut lines = vec![Vec::new(), Vec::new()];
     lines[0].extend(["", "rows lost behind"].map(str::to_owned));
-    lines[0].resize(1 + tuning.looked_at().count(), String::new());
-    let asked = tuning.options.behind;
+    lines[0].resize(1 + behinds.len(), String::new());
     let priced = format!("written after window end ({})", asked.name());
     lines[0].extend([priced, String::new(), String::new()]);
     lines[0].extend(["groups held", "", "rows held", ""].map(str::to_owned));
     lines[1].push("delay".to_owned());
-    lines[1].extend(tuning.looked_at().map(|it| it.name().to_owned()));
+    lines[1].extend(behinds.iter().map(|it| it.name().to_owned()));
     lines[1].extend(["p50", "p95", "max", "max", "mean", "max", ""].map(str::to_owned));
     for (delay, note) in delays {
         let mut line = vec![SpanText(*delay).to_string()];
-        for behind in tuning.looked_at() {
-            let lost = tuning.curve(behind).map_or(0, |it| it.lost(*delay));
+        for behind in &behinds {
+            let lost = tuning.curve(*behind).map_or(0, |it| it.lost(*delay));
             let share = percent(lost, tuning.counts.judged);
             line.push(format!("{} {share:>9}", count_text(lost)));
         }
