@@ -5,6 +5,7 @@
 //! [`oracle`] among them. Nothing draws while it runs.
 
 pub mod entropy;
+pub mod fault;
 pub mod invariant;
 pub mod oracle;
 pub mod plan_toml;
