@@ -19,6 +19,9 @@ pub mod lines;
 pub mod ndjson;
 pub mod number;
 pub mod order;
+pub mod playback;
+pub mod report;
+pub mod tally;
 pub mod time;
 
 use self::cell::Cells;
@@ -58,8 +61,9 @@ pub enum Delimiter {
 pub struct ColumnOptions {
     /// What the cells of a row mean; the event-time column is one of them.
     pub schema: Schema,
-    /// For each column of the schema, its name in the input, or its number from 1.
-    pub sources: Vec<String>,
+    /// For each column of the schema, its name in the input, or its number from 1; `None` is not read
+    /// and null in every row.
+    pub sources: Vec<Option<String>>,
     /// Which of them is event time.
     pub event: ColumnIx,
     /// The column with the arrival time, where there is one.
@@ -87,7 +91,7 @@ impl ColumnOptions {
     /// The columns of a schema, under their own names.
     pub fn of_schema(schema: Schema, event: ColumnIx) -> Self {
         assert!(event.0 < schema.columns.len(), "the event-time column is one of the schema's");
-        let sources = schema.columns.iter().map(|it| it.name.clone()).collect();
+        let sources = schema.columns.iter().map(|it| Some(it.name.clone())).collect();
         Self {
             schema,
             sources,
@@ -173,6 +177,12 @@ impl<R: Read> Reader<R> {
     /// The names of partitions: the code of a name is the number of the partition.
     pub const fn partitions(&self) -> &Dictionary {
         &self.cells.partitions
+    }
+
+    /// Goes on with the codes of an earlier reader, for a stream that continues it.
+    pub fn go_on_with(&mut self, texts: Dictionary, partitions: Dictionary) {
+        self.cells.texts = texts;
+        self.cells.partitions = partitions;
     }
 
     /// How event times and arrival times were read; `Auto` while none has been seen.

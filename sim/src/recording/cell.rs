@@ -58,7 +58,7 @@ impl Cells {
         let columns = options.schema.columns.len();
         assert_eq!(options.sources.len(), columns, "each column of the schema has a source");
         let cells = (0..).zip(&options.sources);
-        let cells = cells.map(|(ix, it)| (Slot::Cell(ix), it));
+        let cells = cells.filter_map(|(ix, it)| Some((Slot::Cell(ix), it.as_ref()?)));
         let arrival = options.arrival.iter().map(|it| (Slot::Arrival, it));
         let partition = options.partition.iter().map(|it| (Slot::Partition, it));
         let wanted = cells.chain(arrival).chain(partition);
