@@ -126,6 +126,7 @@ pub struct Reader<R> {
     source: Source<R>,
     cells: Cells,
     rows: u64,
+    line: u64,
     ended: bool,
 }
 
@@ -143,7 +144,7 @@ pub fn read<R: Read>(format: Format, options: &ColumnOptions, source: R) -> Read
         }
         Format::Ndjson => Source::Ndjson(Ndjson::new(source)),
     };
-    Reader { source, cells: Cells::new(options), rows: 0, ended: false }
+    Reader { source, cells: Cells::new(options), rows: 0, line: 0, ended: false }
 }
 
 impl<R: Read> Reader<R> {
@@ -160,8 +161,16 @@ impl<R: Read> Reader<R> {
             Source::Ndjson(it) => it.next_row(&mut self.cells, row),
         };
         self.ended = !matches!(read, Ok(true));
-        self.rows += u64::from(!self.ended);
+        if !self.ended {
+            self.rows += 1;
+            self.line = row.line;
+        }
         read
+    }
+
+    /// The line of the last good row.
+    pub const fn line(&self) -> u64 {
+        self.line
     }
 
     /// Good rows so far.

@@ -11,9 +11,10 @@
 
 use super::Row;
 use plimsoll_engine::time::ProcTime;
+use serde::{Deserialize, Serialize};
 
 /// Reads the clock off the rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ArrivalClock {
     now: Option<ProcTime>,
     /// The first row whose arrival time lies before the clock.
@@ -25,7 +26,7 @@ pub struct ArrivalClock {
 }
 
 /// A row whose arrival time lies before the clock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Backwards {
     /// Its line.
     pub line: u64,

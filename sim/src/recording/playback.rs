@@ -20,9 +20,10 @@ use plimsoll_engine::output::Output;
 use plimsoll_engine::plan::Plan;
 use plimsoll_engine::row::{Dictionary, ItemId, RowBatch};
 use plimsoll_engine::time::{ProcTime, Span};
+use serde::{Deserialize, Serialize};
 
 /// Where batches end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Batches {
     /// Nowhere: the trigger decides.
     Never,
@@ -33,7 +34,7 @@ pub enum Batches {
 }
 
 /// Where a recording stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Playback {
     /// Where batches end.
     pub batches: Batches,
@@ -96,14 +97,9 @@ impl Playback {
         ends
     }
 
-    /// A row arrives at a system. `batch` is memory, used again.
-    pub fn play(
-        &mut self,
-        row: &Row,
-        system: &mut dyn System,
-        batch: &mut RowBatch,
-        out: &mut Output,
-    ) {
+    /// The clock moves to the arrival of `row`, which does not arrive yet; a batch may end. Between this
+    /// and [`arrive`](Self::arrive) a snapshot may be taken: the row is not in it.
+    pub fn advance(&mut self, row: &Row, system: &mut dyn System, out: &mut Output) {
         let id = ItemId(row.line);
         let before = self.before(row);
         if before.tick.is_some() {
@@ -112,6 +108,17 @@ impl Playback {
         if before.batch {
             system.batch(id, out);
         }
+    }
+
+    /// The row arrives; a batch may end behind it. `batch` is memory, used again.
+    pub fn arrive(
+        &mut self,
+        row: &Row,
+        system: &mut dyn System,
+        batch: &mut RowBatch,
+        out: &mut Output,
+    ) {
+        let id = ItemId(row.line);
         batch.clear();
         batch.push(id, row.partition, self.now, &row.cells);
         system.arrive(batch, out);
