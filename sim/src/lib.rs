@@ -3,8 +3,8 @@
 //! `Scenario` (a recipe) and a seed make a [`trace::Trace`] (concrete arrivals, ticks and faults); a run
 //! feeds it through a [`system::System`]; [`invariant`]s look at every step.
 
-pub mod entropy;
 pub mod invariant;
+pub mod oracle;
 pub mod run;
 pub mod system;
 pub mod trace;
