@@ -5,6 +5,7 @@
 
 pub mod invariant;
 pub mod oracle;
+pub mod plan_toml;
 pub mod run;
 pub mod system;
 pub mod trace;

@@ -18,7 +18,10 @@
 //! assert_eq!(pairs, ["window=tumbling(10min)", "delay=2min", "effective=row"]);
 //!
 //! let errors = plan_from_pairs([("dealy", "2min")]).unwrap_err();
-//! assert_eq!(errors[0].to_string(), "`dealy=2min`: expected a key of the plan; the nearest is `delay`");
+//! assert_eq!(
+//!     errors[0].to_string(),
+//!     "dealy: expected a key of the plan; the nearest is `delay`, found `dealy`"
+//! );
 //! # Ok::<(), Vec<plimsoll_sim::trace::plan_text::PlanTextError>>(())
 //! ```
 //!
@@ -49,14 +52,16 @@ pub struct PlanText {
 
 /// A pair that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{key}={value}`: expected {expected}")]
+#[error("{key}: expected {expected}, found {found}")]
 pub struct PlanTextError {
     /// The key as it was given.
     pub key: String,
     /// The value as it was given.
     pub value: String,
-    /// What should have stood there, with the place where it is part of a value.
+    /// What should have stood there.
     pub expected: String,
+    /// What stands there: the value, the part of it that is wrong, or the key.
+    pub found: String,
 }
 
 /// A named set of pairs that stand below the given ones.
@@ -71,5 +76,7 @@ pub struct Profile<'a> {
 /// The profile of the founding texts, which is what is meant where nothing is said.
 pub const SEED: Profile<'static> = Profile { name: "seed", pairs: &[] };
 
+#[cfg(test)]
+pub(crate) mod draw;
 #[cfg(test)]
 mod tests;

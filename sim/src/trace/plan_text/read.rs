@@ -6,7 +6,7 @@
 //! Invariant: every pair is used, refused, or from a profile; all errors are reported at once.
 
 use super::keys::{
-    ALL_IDLE, EFFECTIVE, KEYS, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, one_of, value,
+    ALL_IDLE, EFFECTIVE, KEYS, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, Wrong, one_of, value, wrong,
 };
 use super::{PlanText, PlanTextError, Profile, SEED, values};
 use crate::trace::nearest;
@@ -49,9 +49,9 @@ pub fn plan_from_pairs_with<'a>(
     for (key, text) in pairs {
         if !KEYS.contains(&key) {
             let expected = nearest::expected("a key of the plan", key, KEYS);
-            reader.error(key, text, expected);
+            reader.error(key, text, wrong(expected, key));
         } else if reader.given.insert(key, text).is_some() {
-            reader.error(key, text, "each key once".to_owned());
+            reader.error(key, text, wrong("each key once", &format!("{key}={text}")));
         }
     }
     if let Some(name) = reader.given.get("profile").copied() {
@@ -59,7 +59,8 @@ pub fn plan_from_pairs_with<'a>(
             Some(it) => reader.profile = it.pairs.iter().copied().collect(),
             None => {
                 let expected = one_of(profiles.iter().map(|it| it.name));
-                reader.error("profile", name, format!("the name of a profile: {expected}"));
+                let expected = format!("the name of a profile: {expected}");
+                reader.error("profile", name, wrong(expected, name));
             }
         }
     }
@@ -78,8 +79,10 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn error(&mut self, key: &str, value: &str, expected: String) {
-        self.errors.push(PlanTextError { key: key.to_owned(), value: value.to_owned(), expected });
+    fn error(&mut self, key: &str, value: &str, wrong: Wrong) {
+        let Wrong { expected, found } = wrong;
+        let (key, value) = (key.to_owned(), value.to_owned());
+        self.errors.push(PlanTextError { key, value, expected, found });
     }
 
     fn text(&self, key: &str) -> Option<&'a str> {
@@ -88,18 +91,18 @@ impl<'a> Reader<'a> {
     }
 
     /// What `key` says; `None` where it says nothing or cannot be read.
-    fn maybe<T>(&mut self, key: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+    fn maybe<T>(&mut self, key: &str, read: impl FnOnce(&str) -> Result<T, Wrong>) -> Option<T> {
         let text = self.text(key)?;
         match read(text) {
             Ok(it) => Some(it),
-            Err(expected) => {
-                self.error(key, text, expected);
+            Err(it) => {
+                self.error(key, text, it);
                 None
             }
         }
     }
 
-    fn or<T>(&mut self, key: &str, default: T, read: impl FnOnce(&str) -> Result<T, String>) -> T {
+    fn or<T>(&mut self, key: &str, default: T, read: impl FnOnce(&str) -> Result<T, Wrong>) -> T {
         self.maybe(key, read).unwrap_or(default)
     }
 
@@ -107,7 +110,7 @@ impl<'a> Reader<'a> {
     fn refuse(&mut self, keys: &[&str], because: &str) {
         for key in keys {
             if let Some(text) = self.given.get(key).copied() {
-                self.error(key, text, because.to_owned());
+                self.error(key, text, wrong(because, &format!("{key}={text}")));
             }
         }
     }
@@ -119,7 +122,8 @@ impl<'a> Reader<'a> {
         let first = columns.position(|it| it.kind == ColumnKind::Time).map(ColumnIx);
         if first.is_none() {
             let expected = "at least one column of kind `time`: every row has an event time";
-            self.error("columns", self.text("columns").unwrap_or(COLUMNS), expected.to_owned());
+            let text = self.text("columns").unwrap_or(COLUMNS);
+            self.error("columns", text, wrong(expected, text));
         }
         let first = first.unwrap_or(ColumnIx(0));
         let watermark = self.watermark(&schema, first);
@@ -151,7 +155,8 @@ impl<'a> Reader<'a> {
                 return None;
             }
             other => {
-                self.error("watermark", other, "`global`, `partition` or `none`".to_owned());
+                let expected = "`global`, `partition` or `none`";
+                self.error("watermark", other, wrong(expected, other));
                 GeneratorPlan::PartitionMin { idle: self.idle() }
             }
         };
@@ -208,8 +213,8 @@ impl<'a> Reader<'a> {
             return None;
         };
         let name = |it: &str| {
-            let expected = || format!("the name of a column, found `{it}`");
-            if values::is_name(it) { Ok(it.to_owned()) } else { Err(expected()) }
+            let name = values::is_name(it).then(|| it.to_owned());
+            name.ok_or_else(|| wrong("the name of a column", it))
         };
         Some(WindowPlan {
             time: self.or("window_on", default_window_on(schema, on, lineage), name),
