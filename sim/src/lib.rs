@@ -13,3 +13,4 @@ pub mod run;
 pub mod scenario;
 pub mod system;
 pub mod trace;
+pub mod zoo;

@@ -63,26 +63,24 @@ fn windows_follow_their_column_through_renames() {
 
 #[test]
 fn a_profile_stands_between_the_defaults_and_what_is_said() {
-    let pairs = [("watermark", "partition"), ("idle", "1min"), ("late", "window_end")];
-    let profiles = [SEED, Profile { name: "flink", pairs: &pairs }];
-    let with = |given: &[(&'static str, &'static str)]| {
-        plan_from_pairs_with(given.iter().copied(), &profiles).map(|it| print(&it))
-    };
+    let print = |line: &str| print(&read(line).expect(line));
     assert_eq!(
-        with(&[("profile", "flink"), ("idle", "2min")]).as_deref(),
-        Ok("window=tumbling(10min) delay=10min watermark=partition idle=2min late=window_end")
+        print("profile=flink idle=2min"),
+        "window=tumbling(10min) delay=0s watermark=partition idle=2min rejoin=catch_up \
+         late=window_end"
     );
     assert_eq!(
-        with(&[("watermark", "global"), ("profile", "flink")]).as_deref(),
-        Ok("window=tumbling(10min) delay=10min late=window_end")
+        print("watermark=global profile=flink late=event"),
+        "window=tumbling(10min) delay=0s"
     );
     assert_eq!(
-        with(&[("idle", "none"), ("profile", "flink")]).as_deref(),
-        Ok("window=tumbling(10min) delay=10min watermark=partition late=window_end")
+        print("profile=spark-4"),
+        "window=tumbling(10min) delay=0s initial=00:00:00 effective=batch_after_next \
+         late=window_end"
     );
     check_errors(
         "profile=fink",
-        &["profile: expected the name of a profile: `seed`, found `fink`"],
+        &["profile: expected the name of a profile; the nearest is `flink`, found `fink`"],
     );
 }
 
