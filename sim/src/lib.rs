@@ -1,12 +1,13 @@
 //! plimsoll-sim: from a seed to a verdict.
 //!
-//! `Scenario` (a recipe) and a seed make a [`trace::Trace`] (concrete arrivals, ticks and faults); a run
-//! feeds it through a [`system::System`]; [`invariant`]s look at every step.
+//! A [`scenario::Scenario`] (a recipe) and a seed make a [`trace::Trace`] (concrete arrivals, ticks and
+//! faults); a [`run::Run`] feeds it through a [`system::System`]; [`invariant`]s look at every step, the
+//! [`oracle`] among them. Nothing draws while it runs.
 
 pub mod entropy;
-mod fault;
+pub mod fault;
 pub mod invariant;
-mod model;
+pub mod model;
 pub mod oracle;
 pub mod plan_toml;
 pub mod run;
