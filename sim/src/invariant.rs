@@ -23,7 +23,7 @@ pub mod note;
 pub mod oracle;
 pub mod past;
 pub mod silence;
-//TWIN
+pub mod twin;
 pub mod watermark;
 mod words;
 pub mod writing;

@@ -7,11 +7,14 @@
 pub mod entropy;
 pub mod fault;
 pub mod invariant;
+pub mod liveness;
 pub mod model;
 pub mod oracle;
 pub mod plan_toml;
+pub mod reach;
 pub mod run;
 pub mod scenario;
 pub mod system;
 pub mod trace;
+pub mod verdict;
 pub mod zoo;

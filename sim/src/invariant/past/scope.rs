@@ -45,6 +45,8 @@ pub struct Scope {
     pub trigger: Trigger,
     /// Key columns.
     pub keys: Vec<usize>,
+    /// How many aggregates there are.
+    pub aggregates: usize,
     /// Position of the aggregate that counts rows.
     pub count: Option<usize>,
     /// Position of the event-time column; `None` where there is none.
@@ -85,6 +87,7 @@ impl Scope {
             late: operator.map(|it| it.late),
             trigger: plan.trigger,
             keys: operator.map_or_else(Vec::new, |it| it.keys.iter().map(|it| it.0).collect()),
+            aggregates: operator.map_or(0, |it| it.aggregates.len()),
             count: operator.and_then(|it| count(&it.aggregates)),
             time_column,
         }
