@@ -233,6 +233,7 @@ impl Generator {
         if let Some(plan) = self.idle_plan() {
             self.changed |= idle::judge(&mut self.state.members, plan, now);
         }
+        self.changed |= self.fallback.is_some();
         self.note_idle(steps.saturating_sub(1));
     }
 
