@@ -6,5 +6,6 @@
 pub mod entropy;
 pub mod invariant;
 pub mod run;
+pub mod shrink;
 pub mod system;
 pub mod trace;
