@@ -99,7 +99,7 @@ impl Column {
             self.nulls.resize(self.values.len(), false);
         }
         self.values.push(value.unwrap_or(0));
-        if !self.nulls.is_empty() {
+        if value.is_none() || self.has_nulls() {
             self.nulls.push(value.is_none());
         }
     }
@@ -241,6 +241,14 @@ mod tests {
         column.push(None);
         column.push(Some(9));
         assert_eq!((column.get(0), column.get(1), column.get(2)), (Some(7), None, Some(9)));
+    }
+
+    #[test]
+    fn a_null_in_the_first_row_is_kept() {
+        let mut column = Column::default();
+        column.push(None);
+        column.push(Some(0));
+        assert_eq!((column.get(0), column.get(1)), (None, Some(0)));
     }
 
     #[test]

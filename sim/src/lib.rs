@@ -1,11 +1,18 @@
 //! plimsoll-sim: from a seed to a verdict.
 //!
-//! `Scenario` (a recipe) and a seed make a [`trace::Trace`] (concrete arrivals, ticks and faults); a run
-//! feeds it through a [`system::System`]; [`invariant`]s look at every step.
+//! A [`scenario::Scenario`] (a recipe) and a seed make a [`trace::Trace`] (concrete arrivals, ticks and
+//! faults); a [`run::Run`] feeds it through a [`system::System`]; [`invariant`]s look at every step, the
+//! [`oracle`] among them. Nothing draws while it runs.
 
 pub mod entropy;
+pub mod fault;
 pub mod invariant;
+pub mod model;
+pub mod oracle;
+pub mod plan_toml;
 pub mod run;
+pub mod scenario;
 pub mod shrink;
 pub mod system;
 pub mod trace;
+pub mod zoo;

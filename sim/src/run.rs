@@ -1,8 +1,9 @@
 //! A run: a trace goes through a system, item by item, and is looked at after each.
 //!
 //! A crash goes back to the last snapshot that can be read and lets the items since then happen again,
-//! at their logged instants and with their logged batch boundaries; what comes out of each must be,
-//! byte for byte, what came out the first time. The clock of the run does not move meanwhile.
+//! at their logged instants and with their logged batch boundaries, those first that waited in the
+//! queue when the snapshot was taken: their offsets are not behind it. What comes out of each must
+//! be, byte for byte, what came out the first time. The clock of the run does not move meanwhile.
 //!
 //! Invariant: a run is a function of the trace and the system. Item n of a report is `items[n - 1]`.
 
@@ -35,8 +36,10 @@ pub struct Run<'a> {
     row: RowBatch,
     /// What happened at each item, kept where the trace has a crash or the caller wants digests.
     log: Option<Vec<Logged>>,
-    /// Snapshots in order, each with the number of items done before it.
-    snapshots: Vec<(usize, Vec<u8>)>,
+    /// Snapshots in order.
+    snapshots: Vec<Snapshot>,
+    /// Items that wait in the system's queue since its last step.
+    queued: Vec<usize>,
     replayed: usize,
 }
 
@@ -45,6 +48,16 @@ pub struct Run<'a> {
 struct Logged {
     at: ProcTime,
     digest: u64,
+}
+
+/// A snapshot that was taken.
+#[derive(Debug)]
+struct Snapshot {
+    /// Items done before it.
+    done: usize,
+    bytes: Vec<u8>,
+    /// Items that had arrived and were in no step yet: their offsets are not behind it.
+    queued: Vec<usize>,
 }
 
 impl std::fmt::Debug for Run<'_> {
@@ -66,6 +79,7 @@ impl<'a> Run<'a> {
             row: RowBatch::new(trace.plan.schema.columns.len()),
             log: (crashes || digests).then(Vec::new),
             snapshots: Vec::new(),
+            queued: Vec::new(),
             replayed: 0,
         }
     }
@@ -131,11 +145,27 @@ impl<'a> Run<'a> {
             Item::Checkpoint => {
                 // Without a crash nobody reads it: the work would be for nothing.
                 if self.log.is_some() {
-                    self.snapshots.push((self.next + 1, system.snapshot()));
+                    self.snapshots.push(Snapshot {
+                        done: self.next + 1,
+                        bytes: system.snapshot(),
+                        queued: self.queued.clone(),
+                    });
                 }
             }
             Item::Crash { .. } => {}
             Item::End => system.end(id, out),
+        }
+        if self.log.is_some() {
+            self.note_queue(item);
+        }
+    }
+
+    /// A step takes the whole queue.
+    fn note_queue(&mut self, item: &Item) {
+        if !self.output.steps.is_empty() {
+            self.queued.clear();
+        } else if is_queued(item) {
+            self.queued.push(self.next);
         }
     }
 
@@ -144,30 +174,24 @@ impl<'a> Run<'a> {
         if stale {
             self.snapshots.pop();
         }
-        let (from, bytes) = match self.snapshots.last() {
-            Some((from, bytes)) => (*from, Some(bytes.as_slice())),
-            None => (0, None),
-        };
+        let last = self.snapshots.last();
+        let (from, bytes) = last.map_or((0, None), |it| (it.done, Some(it.bytes.as_slice())));
+        let queued = last.map_or_else(Vec::new, |it| it.queued.clone());
         self.system
             .restore(bytes)
             .map_err(|it| broken(format!("the snapshot after item {from} is refused: {it}")))?;
         let (until, now) = (self.next, self.now);
+        self.queued.clear();
+        for at in queued {
+            self.again(at);
+        }
         for at in from..until {
-            let item = self.trace.items[at];
-            let logged = self.log.as_ref().map(|it| it[at]);
-            let Some(logged) = logged else { break };
-            // A tick logged the instant after it; all else the instant at which it stood.
-            self.now = match item {
-                Item::Tick(span) => logged.at - span,
-                _ => logged.at,
-            };
-            if matches!(item, Item::Crash { .. }) {
+            if matches!(self.trace.items[at], Item::Crash { .. }) {
                 continue;
             }
-            self.output.clear();
-            self.next = at;
-            self.feed(&item, ItemId(at as u64 + 1));
+            self.again(at);
             self.replayed += 1;
+            let Some(logged) = self.log.as_ref().map(|it| it[at]) else { break };
             let again = Digest::of(&self.trace.plan, &self.output, &self.system.view(false));
             if again != logged.digest {
                 let number = at + 1;
@@ -180,6 +204,20 @@ impl<'a> Run<'a> {
         }
         (self.next, self.now) = (until, now);
         Ok(())
+    }
+
+    /// An item happens again, at its logged instant.
+    fn again(&mut self, at: usize) {
+        let item = self.trace.items[at];
+        let logged = self.log.as_ref().map_or(self.now, |it| it[at].at);
+        // A tick logged the instant after it; all else the instant at which it stood.
+        self.now = match item {
+            Item::Tick(span) => logged - span,
+            _ => logged,
+        };
+        self.output.clear();
+        self.next = at;
+        self.feed(&item, ItemId(at as u64 + 1));
     }
 
     /// Items that happened again after crashes.
@@ -195,5 +233,23 @@ impl<'a> Run<'a> {
     /// What came out of the last item.
     pub const fn output(&self) -> &Output {
         &self.output
+    }
+}
+
+/// Whether an item waits for a step where none begins at once.
+const fn is_queued(item: &Item) -> bool {
+    match item {
+        Item::Row(_)
+        | Item::Heartbeat { .. }
+        | Item::Add { .. }
+        | Item::Remove(_)
+        | Item::Move { .. }
+        | Item::Finish(_) => true,
+        Item::Tick(_)
+        | Item::Probe
+        | Item::Batch
+        | Item::Checkpoint
+        | Item::Crash { .. }
+        | Item::End => false,
     }
 }

@@ -87,6 +87,7 @@ pub(crate) mod nearest;
 pub mod parse;
 pub mod plan_text;
 pub mod time_text;
+pub(crate) mod words;
 pub mod write;
 
 use plimsoll_engine::plan::Plan;

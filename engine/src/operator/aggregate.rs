@@ -11,6 +11,8 @@
 //! Source: semantics sections 3, 4 and 8.
 
 pub mod saved;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use crate::late;
@@ -52,7 +54,7 @@ pub struct Exception {
     pub kept: u32,
     /// It is in no window at all.
     pub no_window: bool,
-    /// The bound that it was judged by.
+    /// The bound that it was judged by; `MIN` in complete mode, where nobody is judged.
     pub bound: EventTime,
 }
 

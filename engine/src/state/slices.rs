@@ -127,12 +127,6 @@ impl Slices {
 
     /// The part of this number.
     #[inline]
-    pub(crate) fn part(&self, number: usize) -> &Part {
-        &self.parts[number]
-    }
-
-    /// The part of this number.
-    #[inline]
     pub(crate) fn part_mut(&mut self, number: usize) -> &mut Part {
         &mut self.parts[number]
     }

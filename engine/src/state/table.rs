@@ -130,9 +130,10 @@ impl Keys for KeysOf<'_> {
     #[inline]
     fn write(self, row: usize, words: &mut [i64]) {
         let (layout, ours) = (&self.0.layout, self.0.of(row));
-        for i in 0..layout.keys.len() {
+        let columns = layout.keys.len();
+        words[..columns].copy_from_slice(&ours[..columns]);
+        for i in 0..columns {
             let null = layout.null_key(i);
-            words[i] = ours[i];
             words[null.word] |= ours[null.word] & null.bit;
         }
     }

@@ -30,10 +30,11 @@ pub fn judge(members: &mut [Member], plan: IdlePlan, now: ProcTime) -> bool {
 /// Under `catch_up` a member that returns behind the candidate counts only once it has caught up.
 #[inline]
 pub fn hear(member: &mut Member, rejoin: Rejoin, candidate: EventTime, at: ProcTime) -> bool {
-    if member.state == MemberState::Finished {
+    // What was heard before is no news: it may be read again after a restart.
+    if member.state == MemberState::Finished || at <= member.last_activity {
         return false;
     }
-    member.last_activity = member.last_activity.max(at);
+    member.last_activity = at;
     let wakes = member.state == MemberState::Idle;
     if wakes {
         member.state = MemberState::Active;

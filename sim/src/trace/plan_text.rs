@@ -2,8 +2,8 @@
 //!
 //! The same pairs stand on the `plan` line of a trace, in the `[plan]` table of a file and in worlds.
 //! A plan is read from its pairs, their order does not matter, and everything that is not said is as
-//! in the profile `seed` (global maximum, next batch, event rule, append; semantics section 19) with
-//! tumbling windows of 10 minutes and a delay of 10 minutes, or as in the `profile` that is named.
+//! in the [profile](plimsoll_engine::profile) that is named, `seed` where none is (global maximum,
+//! next batch, event rule, a delay of 10 minutes), with tumbling windows of 10 minutes and appending.
 //!
 //! This module reads and writes. Whether a plan makes sense is said by
 //! [`plimsoll_engine::plan::check`]: a negative delay or an append without a watermark can be written.
@@ -18,7 +18,10 @@
 //! assert_eq!(pairs, ["window=tumbling(10min)", "delay=2min", "effective=row"]);
 //!
 //! let errors = plan_from_pairs([("dealy", "2min")]).unwrap_err();
-//! assert_eq!(errors[0].to_string(), "`dealy=2min`: expected a key of the plan; the nearest is `delay`");
+//! assert_eq!(
+//!     errors[0].to_string(),
+//!     "dealy: expected a key of the plan; the nearest is `delay`, found `dealy`"
+//! );
 //! # Ok::<(), Vec<plimsoll_sim::trace::plan_text::PlanTextError>>(())
 //! ```
 //!
@@ -31,7 +34,7 @@ mod values;
 mod write;
 
 pub use keys::KEYS;
-pub use read::{plan_from_pairs, plan_from_pairs_with};
+pub use read::plan_from_pairs;
 pub use values::is_name;
 pub use write::pairs_of;
 
@@ -49,27 +52,19 @@ pub struct PlanText {
 
 /// A pair that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{key}={value}`: expected {expected}")]
+#[error("{key}: expected {expected}, found {found}")]
 pub struct PlanTextError {
     /// The key as it was given.
     pub key: String,
     /// The value as it was given.
     pub value: String,
-    /// What should have stood there, with the place where it is part of a value.
+    /// What should have stood there.
     pub expected: String,
+    /// What stands there: the value, the part of it that is wrong, or the key.
+    pub found: String,
 }
 
-/// A named set of pairs that stand below the given ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Profile<'a> {
-    /// What `profile=` calls it.
-    pub name: &'a str,
-    /// What it sets; a key that it does not name is as in `seed`.
-    pub pairs: &'a [(&'a str, &'a str)],
-}
-
-/// The profile of the founding texts, which is what is meant where nothing is said.
-pub const SEED: Profile<'static> = Profile { name: "seed", pairs: &[] };
-
+#[cfg(test)]
+pub(crate) mod draw;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@
 
 mod date;
 
+use super::words::shown;
 use plimsoll_engine::time::{EventTime, Span};
 use std::fmt;
 
@@ -190,15 +191,6 @@ pub fn parse_span(text: &str) -> Result<Span, TimeTextError> {
         parts += 1;
     }
     scan.fit(if negative { -sum } else { sum }).map(Span)
-}
-
-/// What an error shows of a text.
-fn shown(rest: &str) -> String {
-    match rest.char_indices().nth(24) {
-        None if rest.is_empty() => "the end".to_owned(),
-        None => format!("`{rest}`"),
-        Some((cut, _)) => format!("`{}..`", &rest[..cut]),
-    }
 }
 
 struct Scan<'a> {

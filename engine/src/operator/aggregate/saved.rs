@@ -116,7 +116,7 @@ impl WindowAggregate {
         let assigner = &self.slices.assigner;
         let (start, at) = (part.start, part.start.0);
         // The slice of a legal time starts at most one slide below the legal range.
-        if at < -2 * EventTime::LEGAL || EventTime::LEGAL < at {
+        if !(-2 * EventTime::LEGAL..=EventTime::LEGAL).contains(&at) {
             return Err(format!("the saved slice at {at} is outside the legal range of times"));
         }
         let slice = assigner.slice(start);

@@ -4,6 +4,7 @@
 //!
 //! Invariant: no word stands twice in a table, and every variant of a knob has one.
 
+use crate::trace::words::shown;
 use plimsoll_engine::plan::{
     AllIdle, Effective, GuardAction, LatePolicy, LateRule, OutputMode, Rejoin, Sink,
 };
@@ -36,6 +37,18 @@ pub const KEYS: [&str; 24] = [
     "lineage",
     "clock",
 ];
+
+/// What was expected and what was found instead.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    pub(super) expected: String,
+    pub(super) found: String,
+}
+
+/// `found` is shown as it stands.
+pub(super) fn wrong(expected: impl Into<String>, found: &str) -> Wrong {
+    Wrong { expected: expected.into(), found: shown(found) }
+}
 
 pub(super) type Words<T> = &'static [(&'static str, T)];
 
@@ -78,10 +91,10 @@ pub(super) const KIND: Words<ColumnKind> =
     &[("int", ColumnKind::Integer), ("time", ColumnKind::Time), ("text", ColumnKind::Text)];
 
 /// The value of a word.
-pub(super) fn value<T: Copy>(words: Words<T>, text: &str) -> Result<T, String> {
+pub(super) fn value<T: Copy>(words: Words<T>, text: &str) -> Result<T, Wrong> {
     match words.iter().find(|it| it.0 == text) {
         Some((_, value)) => Ok(*value),
-        None => Err(one_of(words.iter().map(|it| it.0))),
+        None => Err(wrong(one_of(words.iter().map(|it| it.0)), text)),
     }
 }
 

@@ -1,21 +1,22 @@
 //! From pairs to a plan.
 //!
-//! A pair that is given stands above one of the profile, and that above the defaults. A given pair
-//! that the plan has no place for is an error; one of a profile merely does not apply.
+//! What is not said comes from the profile, and what no profile says from a default of its own. A
+//! pair that the plan has no place for is an error; a value of a profile merely does not apply.
 //!
-//! Invariant: every pair is used, refused, or from a profile; all errors are reported at once.
+//! Invariant: every pair is used or refused, and all errors are reported at once.
 
 use super::keys::{
-    ALL_IDLE, EFFECTIVE, KEYS, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, one_of, value,
+    ALL_IDLE, EFFECTIVE, KEYS, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, Wrong, value, wrong,
 };
-use super::{PlanText, PlanTextError, Profile, SEED, values};
+use super::{PlanText, PlanTextError, values};
 use crate::trace::nearest;
 use plimsoll_engine::plan::{
-    Aggregate, AllIdle, Effective, Fallback, GeneratorPlan, IdlePlan, LatePolicy, LateRule,
-    LineageStep, OutputMode, Plan, Rejoin, Sink, Trigger, WatermarkPlan, WindowPlan, WindowSpec,
+    Aggregate, Effective, Fallback, GeneratorPlan, IdlePlan, LatePolicy, LineageStep, OutputMode,
+    Plan, Sink, Trigger, WatermarkPlan, WindowPlan, WindowSpec,
 };
+use plimsoll_engine::profile::{self, Profile};
 use plimsoll_engine::row::{ColumnIx, ColumnKind, Schema};
-use plimsoll_engine::time::{EventTime, ProcTime, Span};
+use plimsoll_engine::time::{ProcTime, Span};
 use std::collections::BTreeMap;
 
 /// What `columns` is where it is not said.
@@ -23,46 +24,31 @@ pub(super) const COLUMNS: &str = "time:time,k:text,v:int";
 /// What `window` is where it is not said.
 pub(super) const WINDOW: WindowSpec =
     WindowSpec { size: Span::minutes(10), slide: Span::minutes(10), offset: Span::ZERO };
-/// What `delay` is where it is not said.
-pub(super) const DELAY: Span = Span::minutes(10);
+/// Where everything comes from that is not said: the founding texts.
+pub(super) const SEED: &Profile = &profile::all()[0];
 
-/// Reads a plan from its pairs; the only profile is `seed`.
+/// Reads a plan from its pairs.
 ///
 /// # Errors
 /// All pairs that cannot be read.
 pub fn plan_from_pairs<'a>(
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<PlanText, Vec<PlanTextError>> {
-    plan_from_pairs_with(pairs, &[SEED])
-}
-
-/// Reads a plan from its pairs, with these profiles.
-///
-/// # Errors
-/// All pairs that cannot be read.
-pub fn plan_from_pairs_with<'a>(
-    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
-    profiles: &[Profile<'a>],
-) -> Result<PlanText, Vec<PlanTextError>> {
-    let mut reader =
-        Reader { given: BTreeMap::new(), profile: BTreeMap::new(), errors: Vec::new() };
+    let mut reader = Reader { given: BTreeMap::new(), profile: SEED, errors: Vec::new() };
     for (key, text) in pairs {
         if !KEYS.contains(&key) {
             let expected = nearest::expected("a key of the plan", key, KEYS);
-            reader.error(key, text, expected);
+            reader.error(key, text, wrong(expected, key));
         } else if reader.given.insert(key, text).is_some() {
-            reader.error(key, text, "each key once".to_owned());
+            reader.error(key, text, wrong("each key once", &format!("{key}={text}")));
         }
     }
-    if let Some(name) = reader.given.get("profile").copied() {
-        match profiles.iter().find(|it| it.name == name) {
-            Some(it) => reader.profile = it.pairs.iter().copied().collect(),
-            None => {
-                let expected = one_of(profiles.iter().map(|it| it.name));
-                reader.error("profile", name, format!("the name of a profile: {expected}"));
-            }
-        }
-    }
+    let profile = |name: &str| {
+        let names = profile::all().iter().map(|it| it.name);
+        let unknown = || wrong(nearest::expected("the name of a profile", name, names), name);
+        profile::named(name).ok_or_else(unknown)
+    };
+    reader.profile = reader.or("profile", SEED, profile);
     let read = reader.plan();
     if reader.errors.iter().any(|it| it.key == "columns") {
         // Without the columns nothing can be said about those that name one.
@@ -73,33 +59,36 @@ pub fn plan_from_pairs_with<'a>(
 
 struct Reader<'a> {
     given: BTreeMap<&'a str, &'a str>,
-    profile: BTreeMap<&'a str, &'a str>,
+    /// Where what is not said comes from.
+    profile: &'static Profile,
     errors: Vec<PlanTextError>,
 }
 
 impl<'a> Reader<'a> {
-    fn error(&mut self, key: &str, value: &str, expected: String) {
-        self.errors.push(PlanTextError { key: key.to_owned(), value: value.to_owned(), expected });
+    fn error(&mut self, key: &str, value: &str, wrong: Wrong) {
+        let Wrong { expected, found } = wrong;
+        let (key, value) = (key.to_owned(), value.to_owned());
+        self.errors.push(PlanTextError { key, value, expected, found });
     }
 
     fn text(&self, key: &str) -> Option<&'a str> {
         debug_assert!(KEYS.contains(&key), "`{key}` is a key");
-        self.given.get(key).or_else(|| self.profile.get(key)).copied()
+        self.given.get(key).copied()
     }
 
     /// What `key` says; `None` where it says nothing or cannot be read.
-    fn maybe<T>(&mut self, key: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+    fn maybe<T>(&mut self, key: &str, read: impl FnOnce(&str) -> Result<T, Wrong>) -> Option<T> {
         let text = self.text(key)?;
         match read(text) {
             Ok(it) => Some(it),
-            Err(expected) => {
-                self.error(key, text, expected);
+            Err(it) => {
+                self.error(key, text, it);
                 None
             }
         }
     }
 
-    fn or<T>(&mut self, key: &str, default: T, read: impl FnOnce(&str) -> Result<T, String>) -> T {
+    fn or<T>(&mut self, key: &str, default: T, read: impl FnOnce(&str) -> Result<T, Wrong>) -> T {
         self.maybe(key, read).unwrap_or(default)
     }
 
@@ -107,7 +96,7 @@ impl<'a> Reader<'a> {
     fn refuse(&mut self, keys: &[&str], because: &str) {
         for key in keys {
             if let Some(text) = self.given.get(key).copied() {
-                self.error(key, text, because.to_owned());
+                self.error(key, text, wrong(because, &format!("{key}={text}")));
             }
         }
     }
@@ -119,7 +108,8 @@ impl<'a> Reader<'a> {
         let first = columns.position(|it| it.kind == ColumnKind::Time).map(ColumnIx);
         if first.is_none() {
             let expected = "at least one column of kind `time`: every row has an event time";
-            self.error("columns", self.text("columns").unwrap_or(COLUMNS), expected.to_owned());
+            let text = self.text("columns").unwrap_or(COLUMNS);
+            self.error("columns", text, wrong(expected, text));
         }
         let first = first.unwrap_or(ColumnIx(0));
         let watermark = self.watermark(&schema, first);
@@ -140,18 +130,21 @@ impl<'a> Reader<'a> {
     }
 
     fn watermark(&mut self, schema: &Schema, first: ColumnIx) -> Option<WatermarkPlan> {
-        let generator = match self.text("watermark").unwrap_or("global") {
-            "global" => GeneratorPlan::GlobalMax,
-            "partition" => GeneratorPlan::PartitionMin { idle: self.idle() },
-            "none" => {
+        let generator = match (self.text("watermark"), self.profile.generator) {
+            (Some("global"), _) | (None, GeneratorPlan::GlobalMax) => GeneratorPlan::GlobalMax,
+            (Some("partition"), _) | (None, GeneratorPlan::PartitionMin { .. }) => {
+                GeneratorPlan::PartitionMin { idle: self.idle() }
+            }
+            (Some("none"), _) => {
                 let of = ["delay", "idle", "rejoin", "all_idle", "fallback", "fallback_always"];
                 let because = "a watermark: with `watermark=none` this has no meaning";
                 self.refuse(&of, because);
                 self.refuse(&["guard", "initial", "effective", "on"], because);
                 return None;
             }
-            other => {
-                self.error("watermark", other, "`global`, `partition` or `none`".to_owned());
+            (Some(other), _) => {
+                let expected = "`global`, `partition` or `none`";
+                self.error("watermark", other, wrong(expected, other));
                 GeneratorPlan::PartitionMin { idle: self.idle() }
             }
         };
@@ -159,14 +152,15 @@ impl<'a> Reader<'a> {
             let because = "`watermark=partition` with it: one global maximum knows no idleness";
             self.refuse(&["idle", "rejoin", "all_idle"], because);
         }
+        let Profile { delay, effective, initial, .. } = *self.profile;
         Some(WatermarkPlan {
             column: self.or("on", first, |it| values::column(schema, it)),
-            delay: self.or("delay", DELAY, values::span),
+            delay: self.or("delay", delay, values::span),
             generator,
-            effective: self.or("effective", Effective::NextBatch, |it| value(EFFECTIVE, it)),
+            effective: self.or("effective", effective, |it| value(EFFECTIVE, it)),
             fallback: self.fallback(),
             guard: self.or("guard", None, values::guard),
-            initial: self.or("initial", EventTime::MIN, values::time),
+            initial: self.or("initial", initial, values::time),
         })
     }
 
@@ -175,25 +169,20 @@ impl<'a> Reader<'a> {
             self.refuse(&["rejoin", "all_idle"], "`idle=SPAN` with it: nothing is ever idle here");
             return None;
         }
+        let Profile { rejoin, all_idle, .. } = *self.profile;
         let timeout = self.maybe("idle", values::span);
-        let rejoin = self.or("rejoin", Rejoin::Hold, |it| value(REJOIN, it));
-        let all_idle = self.or("all_idle", AllIdle::Flush, |it| value(ALL_IDLE, it));
+        let rejoin = self.or("rejoin", rejoin, |it| value(REJOIN, it));
+        let all_idle = self.or("all_idle", all_idle, |it| value(ALL_IDLE, it));
         timeout.map(|timeout| IdlePlan { timeout, rejoin, all_idle })
     }
 
     fn fallback(&mut self) -> Option<Fallback> {
-        let (plain, always) = ("fallback", "fallback_always");
-        if self.given.contains_key(plain) && self.given.contains_key(always) {
-            self.refuse(&[always], "either this or `fallback`, not both");
+        let always = self.text("fallback_always").is_some();
+        if always && self.text("fallback").is_some() {
+            self.refuse(&["fallback_always"], "either this or `fallback`, not both");
         }
-        let key = match (self.given.contains_key(plain), self.given.contains_key(always)) {
-            (true, _) => plain,
-            (false, true) => always,
-            (false, false) if self.profile.contains_key(always) => always,
-            (false, false) => plain,
-        };
-        let behind = |it: &str| if it == "none" { Ok(None) } else { values::span(it).map(Some) };
-        self.or(key, None, behind).map(|behind| Fallback { behind, always: key == always })
+        let key = if always { "fallback_always" } else { "fallback" };
+        self.maybe(key, values::span).map(|behind| Fallback { behind, always })
     }
 
     fn operator(
@@ -208,15 +197,15 @@ impl<'a> Reader<'a> {
             return None;
         };
         let name = |it: &str| {
-            let expected = || format!("the name of a column, found `{it}`");
-            if values::is_name(it) { Ok(it.to_owned()) } else { Err(expected()) }
+            let name = values::is_name(it).then(|| it.to_owned());
+            name.ok_or_else(|| wrong("the name of a column", it))
         };
         Some(WindowPlan {
             time: self.or("window_on", default_window_on(schema, on, lineage), name),
             window,
             keys: self.or("key", default_key(schema), |it| values::key(schema, it)),
             aggregates: self.or("agg", vec![Aggregate::Count], |it| values::aggregates(schema, it)),
-            late: self.or("late", LateRule::Event, |it| value(LATE, it)),
+            late: self.or("late", self.profile.late, |it| value(LATE, it)),
             late_policy: self.or("late_policy", LatePolicy::Drop, |it| value(LATE_POLICY, it)),
         })
     }

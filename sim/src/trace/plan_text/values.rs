@@ -6,7 +6,7 @@
 //! Invariant: reading what was printed gives the same value. The error of every reader is the
 //! sentence that says what was expected.
 
-use super::keys::{self, GUARD, KIND};
+use super::keys::{self, GUARD, KIND, Wrong, wrong};
 use crate::trace::nearest;
 use crate::trace::time_text::{SpanText, TimeText, parse_span, parse_time};
 use plimsoll_engine::plan::{Aggregate, Guard, LineageStep, Trigger, WindowSpec};
@@ -34,15 +34,15 @@ fn list(text: &str) -> Vec<&str> {
     if text.trim().is_empty() { Vec::new() } else { text.split(',').map(str::trim).collect() }
 }
 
-pub(super) fn span(text: &str) -> Result<Span, String> {
-    parse_span(text).map_err(|it| it.to_string().trim_start_matches("expected ").to_owned())
+pub(super) fn span(text: &str) -> Result<Span, Wrong> {
+    parse_span(text).map_err(|it| Wrong { expected: it.expected.to_owned(), found: it.found })
 }
 
-pub(super) fn time(text: &str) -> Result<EventTime, String> {
-    parse_time(text).map_err(|it| it.to_string().trim_start_matches("expected ").to_owned())
+pub(super) fn time(text: &str) -> Result<EventTime, Wrong> {
+    parse_time(text).map_err(|it| Wrong { expected: it.expected.to_owned(), found: it.found })
 }
 
-pub(super) fn clock(text: &str) -> Result<ProcTime, String> {
+pub(super) fn clock(text: &str) -> Result<ProcTime, Wrong> {
     time(text).map(|it| ProcTime(it.0))
 }
 
@@ -50,7 +50,7 @@ pub(super) fn clock_text(clock: ProcTime) -> String {
     TimeText(EventTime(clock.0)).to_string()
 }
 
-pub(super) fn window(text: &str) -> Result<Option<WindowSpec>, String> {
+pub(super) fn window(text: &str) -> Result<Option<WindowSpec>, Wrong> {
     let (size, slide, offset) = match call(text).as_ref().map(|(word, parts)| (*word, &parts[..])) {
         Some(("none", [])) => return Ok(None),
         Some(("tumbling", [size])) => (*size, *size, "0"),
@@ -58,9 +58,11 @@ pub(super) fn window(text: &str) -> Result<Option<WindowSpec>, String> {
         Some(("sliding", [size, slide])) => (*size, *slide, "0"),
         Some(("sliding", [size, slide, offset])) => (*size, *slide, *offset),
         _ => {
-            return Err("`tumbling(SIZE)`, `tumbling(SIZE,OFFSET)`, `sliding(SIZE,SLIDE)`, \
-                        `sliding(SIZE,SLIDE,OFFSET)` or `none`"
-                .to_owned());
+            return Err(wrong(
+                "`tumbling(SIZE)`, `tumbling(SIZE,OFFSET)`, `sliding(SIZE,SLIDE)`, \
+                        `sliding(SIZE,SLIDE,OFFSET)` or `none`",
+                text,
+            ));
         }
     };
     Ok(Some(WindowSpec { size: span(size)?, slide: span(slide)?, offset: span(offset)? }))
@@ -79,14 +81,14 @@ pub(super) fn window_text(window: WindowSpec) -> String {
     text + ")"
 }
 
-pub(super) fn guard(text: &str) -> Result<Option<Guard>, String> {
+pub(super) fn guard(text: &str) -> Result<Option<Guard>, Wrong> {
     let (word, parts) = call(text).unwrap_or_default();
     match (word, &parts[..]) {
         ("none", []) => Ok(None),
         (_, [ahead]) if GUARD.iter().any(|it| it.0 == word) => {
             Ok(Some(Guard { ahead: span(ahead)?, action: keys::value(GUARD, word)? }))
         }
-        _ => Err("`reject(SPAN)`, `count(SPAN)`, `accept(SPAN)` or `none`".to_owned()),
+        _ => Err(wrong("`reject(SPAN)`, `count(SPAN)`, `accept(SPAN)` or `none`", text)),
     }
 }
 
@@ -94,7 +96,7 @@ pub(super) fn guard_text(guard: Guard) -> String {
     format!("{}({})", keys::word(GUARD, guard.action), SpanText(guard.ahead))
 }
 
-pub(super) fn trigger(text: &str) -> Result<Trigger, String> {
+pub(super) fn trigger(text: &str) -> Result<Trigger, Wrong> {
     let (word, parts) = call(text).unwrap_or_default();
     match (word, &parts[..]) {
         ("row", []) => Ok(Trigger::Row),
@@ -104,8 +106,8 @@ pub(super) fn trigger(text: &str) -> Result<Trigger, String> {
         ("available_now", [rows]) => rows
             .parse()
             .map(Trigger::AvailableNow)
-            .map_err(|_| format!("a number of rows in `available_now(N)`, found `{rows}`")),
-        _ => Err("`row`, `batch`, `interval(SPAN)`, `once` or `available_now(ROWS)`".to_owned()),
+            .map_err(|_| wrong("a number of rows in `available_now(ROWS)`", rows)),
+        _ => Err(wrong("`row`, `batch`, `interval(SPAN)`, `once` or `available_now(ROWS)`", text)),
     }
 }
 
@@ -119,20 +121,18 @@ pub(super) fn trigger_text(trigger: Trigger) -> String {
     }
 }
 
-pub(super) fn columns(text: &str) -> Result<Schema, String> {
+pub(super) fn columns(text: &str) -> Result<Schema, Wrong> {
     let mut schema = Schema::default();
     for part in list(text) {
         let (name, kind) = part.split_once(':').unwrap_or((part, ""));
         if !is_name(name) {
-            return Err(format!(
-                "`NAME:KIND` with a name without blanks and `,;:=()\"#`, found `{part}`"
-            ));
+            return Err(wrong("`NAME:KIND` with a name without blanks and `,;:=()\"#`", part));
         }
         if schema.position(name).is_some() {
-            return Err(format!("each column once, found `{name}` twice"));
+            return Err(wrong("each column once", name));
         }
-        let kind = keys::value(KIND, kind)
-            .map_err(|it| format!("`{name}:KIND` with a kind that is {it}, found `{part}`"))?;
+        let expected = |it: Wrong| format!("`{name}:KIND` with a kind that is {}", it.expected);
+        let kind = keys::value(KIND, kind).map_err(|it| wrong(expected(it), part))?;
         schema.columns.push(ColumnSpec { name: name.to_owned(), kind });
     }
     Ok(schema)
@@ -143,15 +143,14 @@ pub(super) fn columns_text(schema: &Schema) -> String {
     schema.columns.iter().map(column).collect::<Vec<_>>().join(",")
 }
 
-pub(super) fn column(schema: &Schema, name: &str) -> Result<ColumnIx, String> {
+pub(super) fn column(schema: &Schema, name: &str) -> Result<ColumnIx, Wrong> {
     schema.position(name).ok_or_else(|| {
         let names = schema.columns.iter().map(|it| it.name.as_str());
-        let found = format!(", found `{name}`");
-        nearest::expected("a column of the input", name, names) + &found
+        wrong(nearest::expected("a column of the input", name, names), name)
     })
 }
 
-pub(super) fn key(schema: &Schema, text: &str) -> Result<Vec<ColumnIx>, String> {
+pub(super) fn key(schema: &Schema, text: &str) -> Result<Vec<ColumnIx>, Wrong> {
     list(text).into_iter().map(|it| column(schema, it)).collect()
 }
 
@@ -159,11 +158,11 @@ pub(super) fn key_text(schema: &Schema, key: &[ColumnIx]) -> String {
     key.iter().map(|it| schema.column(*it).name.as_str()).collect::<Vec<_>>().join(",")
 }
 
-pub(super) fn aggregates(schema: &Schema, text: &str) -> Result<Vec<Aggregate>, String> {
+pub(super) fn aggregates(schema: &Schema, text: &str) -> Result<Vec<Aggregate>, Wrong> {
     list(text).into_iter().map(|it| aggregate(schema, it)).collect()
 }
 
-fn aggregate(schema: &Schema, text: &str) -> Result<Aggregate, String> {
+fn aggregate(schema: &Schema, text: &str) -> Result<Aggregate, Wrong> {
     let (word, parts) = call(text).unwrap_or_default();
     let of: fn(ColumnIx) -> Aggregate = match (word, parts.len()) {
         ("count", 0) => return Ok(Aggregate::Count),
@@ -173,10 +172,9 @@ fn aggregate(schema: &Schema, text: &str) -> Result<Aggregate, String> {
         ("max", 1) => Aggregate::Max,
         ("avg", 1) => Aggregate::Avg,
         _ => {
-            return Err(format!(
-                "`count`, `count(COLUMN)`, `sum(COLUMN)`, `min(COLUMN)`, `max(COLUMN)` or \
-                 `avg(COLUMN)`, found `{text}`"
-            ));
+            let expected = "`count`, `count(COLUMN)`, `sum(COLUMN)`, `min(COLUMN)`, `max(COLUMN)` \
+                            or `avg(COLUMN)`";
+            return Err(wrong(expected, text));
         }
     };
     column(schema, parts[0]).map(of)
@@ -201,14 +199,14 @@ pub(super) fn aggregates_text(schema: &Schema, aggregates: &[Aggregate]) -> Stri
     aggregates.iter().map(|it| aggregate_text(schema, *it)).collect::<Vec<_>>().join(",")
 }
 
-pub(super) fn lineage(text: &str) -> Result<Vec<LineageStep>, String> {
+pub(super) fn lineage(text: &str) -> Result<Vec<LineageStep>, Wrong> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
     text.split(';').map(lineage_step).collect()
 }
 
-fn lineage_step(text: &str) -> Result<LineageStep, String> {
+fn lineage_step(text: &str) -> Result<LineageStep, Wrong> {
     let (word, parts) = call(text).unwrap_or_default();
     let names = parts.iter().all(|it| is_name(it));
     match (word, &parts[..]) {
@@ -219,10 +217,11 @@ fn lineage_step(text: &str) -> Result<LineageStep, String> {
             Ok(LineageStep::Project(kept.iter().map(|it| (*it).to_owned()).collect()))
         }
         ("compute", [name]) if names => Ok(LineageStep::Compute((*name).to_owned())),
-        _ => Err(format!(
-            "`rename(FROM,TO)`, `project(COLUMN,..)` or `compute(COLUMN)`, `;` between them, \
-             found `{text}`"
-        )),
+        _ => {
+            let expected = "`rename(FROM,TO)`, `project(COLUMN,..)` or `compute(COLUMN)`, with `;` \
+                            between them";
+            Err(wrong(expected, text))
+        }
     }
 }
 

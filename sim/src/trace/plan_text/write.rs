@@ -1,20 +1,19 @@
 //! From a plan to its pairs.
 //!
-//! Written is what differs from the defaults, in the order of [`KEYS`](super::KEYS), and always the
+//! Written is what differs from the profile `seed` and the defaults, in the order of [`KEYS`](super::KEYS), and always the
 //! window and the delay, the two that everybody looks for first.
 //!
 //! Invariant: the pairs say the whole plan; no value has a blank in it.
 
 use super::keys::{ALL_IDLE, EFFECTIVE, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, word};
-use super::read::{COLUMNS, default_key, default_trigger, default_window_on};
+use super::read::{COLUMNS, SEED, default_key, default_trigger, default_window_on};
 use super::values;
 use crate::trace::time_text::{SpanText, TimeText};
 use plimsoll_engine::plan::{
-    Aggregate, AllIdle, Effective, GeneratorPlan, LatePolicy, LateRule, OutputMode, Plan, Rejoin,
-    Sink, WatermarkPlan, WindowPlan,
+    Aggregate, GeneratorPlan, LatePolicy, OutputMode, Plan, Sink, WatermarkPlan, WindowPlan,
 };
 use plimsoll_engine::row::{ColumnIx, ColumnKind};
-use plimsoll_engine::time::{EventTime, ProcTime};
+use plimsoll_engine::time::ProcTime;
 
 type Pairs = Vec<(&'static str, String)>;
 
@@ -28,7 +27,7 @@ pub fn pairs_of(plan: &Plan, clock: ProcTime) -> Vec<(&'static str, String)> {
         None => pairs.push(("watermark", "none".to_owned())),
     }
     if let Some(it) = &plan.operator {
-        unless(&mut pairs, "late", it.late == LateRule::Event, || word(LATE, it.late));
+        unless(&mut pairs, "late", it.late == SEED.late, || word(LATE, it.late));
         let dropped = it.late_policy == LatePolicy::Drop;
         unless(&mut pairs, "late_policy", dropped, || word(LATE_POLICY, it.late_policy));
     }
@@ -70,9 +69,9 @@ fn watermark(pairs: &mut Pairs, watermark: &WatermarkPlan) {
         pairs.push(("watermark", "partition".to_owned()));
         if let Some(idle) = idle {
             pairs.push(("idle", SpanText(idle.timeout).to_string()));
-            unless(pairs, "rejoin", idle.rejoin == Rejoin::Hold, || word(REJOIN, idle.rejoin));
-            let flush = idle.all_idle == AllIdle::Flush;
-            unless(pairs, "all_idle", flush, || word(ALL_IDLE, idle.all_idle));
+            unless(pairs, "rejoin", idle.rejoin == SEED.rejoin, || word(REJOIN, idle.rejoin));
+            let same = idle.all_idle == SEED.all_idle;
+            unless(pairs, "all_idle", same, || word(ALL_IDLE, idle.all_idle));
         }
     }
     if let Some(fallback) = it.fallback {
@@ -82,10 +81,10 @@ fn watermark(pairs: &mut Pairs, watermark: &WatermarkPlan) {
     if let Some(guard) = it.guard {
         pairs.push(("guard", values::guard_text(guard)));
     }
-    let nothing = it.initial == EventTime::MIN;
-    unless(pairs, "initial", nothing, || TimeText(it.initial).to_string());
-    let next = it.effective == Effective::NextBatch;
-    unless(pairs, "effective", next, || word(EFFECTIVE, it.effective));
+    let same = it.initial == SEED.initial;
+    unless(pairs, "initial", same, || TimeText(it.initial).to_string());
+    let same = it.effective == SEED.effective;
+    unless(pairs, "effective", same, || word(EFFECTIVE, it.effective));
 }
 
 fn operator(pairs: &mut Pairs, plan: &Plan, on: ColumnIx, operator: &WindowPlan) {

@@ -1,0 +1,63 @@
+//! How evidence prints times, windows and values.
+//!
+//! Invariant: every time in evidence is printed by [`time`].
+
+use crate::trace::Trace;
+use plimsoll_engine::row::ColumnKind;
+use plimsoll_engine::state::layout::Value;
+use plimsoll_engine::time::EventTime;
+use plimsoll_engine::watermark::member::Member;
+use plimsoll_engine::window::Window;
+
+/// A point in event time.
+pub(super) fn time(it: EventTime) -> String {
+    match it {
+        EventTime::MIN => "-inf".to_owned(),
+        EventTime::MAX => "+inf".to_owned(),
+        EventTime(ms) => format!("@{ms}"),
+    }
+}
+
+pub(super) fn window(it: Window) -> String {
+    format!("[{},{})", time(it.start), time(it.end))
+}
+
+pub(super) fn members(all: &[Member]) -> String {
+    let one = |it: &Member| {
+        let aligned = if it.aligned { "" } else { " unaligned" };
+        format!("p{} {} {:?}{aligned}", it.partition.0, time(it.max), it.state).to_lowercase()
+    };
+    if all.is_empty() {
+        return "none".to_owned();
+    }
+    all.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Key cells under their columns' names.
+pub(super) fn key(trace: &Trace, cells: &[Option<i64>]) -> String {
+    let columns = trace.plan.operator.iter().flat_map(|it| &it.keys);
+    let one = |(cell, column): (&Option<i64>, _)| {
+        let column = trace.plan.schema.column(column);
+        let text = match (*cell, column.kind) {
+            (None, _) => "-".to_owned(),
+            (Some(it), ColumnKind::Time) => time(EventTime(it)),
+            (Some(it), ColumnKind::Integer) => it.to_string(),
+            (Some(it), ColumnKind::Text) => {
+                trace.dictionary.text(it).map_or_else(|| format!("#{it}"), str::to_owned)
+            }
+        };
+        format!("{}={text}", column.name)
+    };
+    let cells: Vec<_> = cells.iter().zip(columns.copied()).map(one).collect();
+    if cells.is_empty() { "(no key)".to_owned() } else { cells.join(" ") }
+}
+
+pub(super) fn values(all: &[Value]) -> String {
+    let one = |it: &Value| match it {
+        Value::Null => "-".to_owned(),
+        Value::Int(it) => it.to_string(),
+        Value::Wide(it) => it.to_string(),
+        Value::Avg { sum, count } => format!("{sum}/{count}"),
+    };
+    format!("({})", all.iter().map(one).collect::<Vec<_>>().join(", "))
+}

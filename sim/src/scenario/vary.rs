@@ -1,0 +1,368 @@
+//! Which rules of the plan a seed may draw, and how.
+//!
+//! A world file fixes a plan; its `[vary]` table frees knobs of it, each to `"any"` value or to a list
+//! of words, the same words that the plan uses. Every knob has a stream of its own. Spans are drawn
+//! relative to the world: windows so that the world holds as many as it says, everything else in
+//! parts of a window. A world without a closed window or a late row would test nothing.
+//!
+//! Invariant: a knob that is not freed is as in the plan, divided by the world's unit.
+
+use super::reader::Reader;
+use crate::entropy::Entropy;
+use crate::model::divided;
+use plimsoll_engine::plan::{
+    Aggregate, AllIdle, Effective, Fallback, GeneratorPlan, Guard, GuardAction, IdlePlan,
+    LatePolicy, LateRule, OutputMode, Plan, Rejoin, Sink, Trigger, WatermarkPlan, WindowSpec,
+};
+use plimsoll_engine::row::{ColumnIx, ColumnKind, Schema};
+use plimsoll_engine::time::{EventTime, Span};
+use toml::de::DeValue;
+
+/// The words of a knob with their weights; the first is the simplest.
+type Words<T> = &'static [(&'static str, u32, T)];
+
+/// The freed values of a knob; none where it is not freed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Knob<T>(Vec<(u32, T)>);
+
+impl<T: Copy> Knob<T> {
+    fn read(table: &mut Reader<'_>, key: &'static str, words: Words<T>) -> Self {
+        let known: Vec<&str> = words.iter().map(|it| it.0).collect();
+        let expected = format!("`any`, or a list of `{}`", known.join("`, `"));
+        let choices = |it: &DeValue<'_>| {
+            let text = it.as_str()?;
+            let all = words.iter().filter(|it| text == "any" || it.0 == text);
+            let found: Vec<_> = all.map(|it| (it.1, it.2)).collect();
+            (!found.is_empty()).then_some(found)
+        };
+        Self(table.list(key, &expected, choices).unwrap_or_default().concat())
+    }
+
+    /// A value, where the knob is freed.
+    fn draw(&self, entropy: &Entropy<'_>, key: &str) -> Option<T> {
+        (!self.0.is_empty()).then(|| entropy.field("plan", key).weighted(&self.0))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shape {
+    Tumbling,
+    Sliding,
+    Uneven,
+    Holes,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    Global,
+    Partition,
+    None,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Begin {
+    Row,
+    Batch,
+    Interval,
+    Once,
+    AvailableNow,
+}
+
+const WINDOW: Words<Shape> = &[
+    ("tumbling", 54, Shape::Tumbling),
+    ("sliding", 26, Shape::Sliding),
+    ("uneven", 13, Shape::Uneven),
+    ("holes", 7, Shape::Holes),
+];
+/// In eighths of a slide.
+const DELAY: Words<i64> = &[("zero", 12, 0), ("short", 44, 3), ("window", 30, 8), ("long", 14, 20)];
+const WATERMARK: Words<Source> = &[
+    ("global", 45, Source::Global),
+    ("partition", 53, Source::Partition),
+    ("none", 2, Source::None),
+];
+const IDLE: Words<bool> = &[("some", 70, true), ("none", 30, false)];
+const REJOIN: Words<Rejoin> = &[("hold", 50, Rejoin::Hold), ("catch_up", 50, Rejoin::CatchUp)];
+const ALL_IDLE: Words<AllIdle> = &[("flush", 50, AllIdle::Flush), ("hold", 50, AllIdle::Hold)];
+const FALLBACK: Words<Option<bool>> =
+    &[("none", 82, None), ("idle", 12, Some(false)), ("always", 6, Some(true))];
+const GUARD: Words<Option<GuardAction>> = &[
+    ("none", 82, None),
+    ("reject", 7, Some(GuardAction::Reject)),
+    ("count", 7, Some(GuardAction::CountButNotAdvance)),
+    ("accept", 4, Some(GuardAction::Accept)),
+];
+const INITIAL: Words<EventTime> = &[("lowest", 90, EventTime::MIN), ("zero", 10, EventTime(0))];
+const EFFECTIVE: Words<Effective> = &[
+    ("row", 34, Effective::Row),
+    ("next_batch", 36, Effective::NextBatch),
+    ("batch_after_next", 30, Effective::BatchAfterNext),
+];
+const LATE: Words<LateRule> = &[
+    ("event", 38, LateRule::Event),
+    ("window_end", 30, LateRule::WindowEnd),
+    ("event_inclusive", 16, LateRule::EventInclusive),
+    ("frame", 16, LateRule::Frame),
+];
+const LATE_POLICY: Words<LatePolicy> =
+    &[("drop", 60, LatePolicy::Drop), ("side_output", 40, LatePolicy::SideOutput)];
+const OUTPUT: Words<OutputMode> = &[
+    ("append", 66, OutputMode::Append),
+    ("update", 26, OutputMode::Update),
+    ("complete", 8, OutputMode::Complete),
+];
+const TRIGGER: Words<Begin> = &[
+    ("batch", 58, Begin::Batch),
+    ("row", 18, Begin::Row),
+    ("interval", 19, Begin::Interval),
+    ("available_now", 3, Begin::AvailableNow),
+    ("once", 2, Begin::Once),
+];
+const KEYED: Words<bool> = &[("keys", 88, true), ("none", 12, false)];
+/// How many of the aggregates of the full list; 0 is the plan's own.
+const AGGREGATES: Words<usize> =
+    &[("own", 40, 0), ("two", 25, 2), ("three", 15, 3), ("all", 20, 6)];
+
+/// What a seed may draw.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Vary {
+    window: Knob<Shape>,
+    delay: Knob<i64>,
+    watermark: Knob<Source>,
+    idle: Knob<bool>,
+    rejoin: Knob<Rejoin>,
+    all_idle: Knob<AllIdle>,
+    fallback: Knob<Option<bool>>,
+    guard: Knob<Option<GuardAction>>,
+    initial: Knob<EventTime>,
+    effective: Knob<Effective>,
+    late: Knob<LateRule>,
+    late_policy: Knob<LatePolicy>,
+    output: Knob<OutputMode>,
+    trigger: Knob<Begin>,
+    keys: Knob<bool>,
+    aggregates: Knob<usize>,
+}
+
+/// What the plan is drawn for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Measure {
+    /// Event time that the world covers.
+    pub(super) span: i64,
+    /// How many slides it shall cover.
+    pub(super) windows: i64,
+    /// What spans are divided by.
+    pub(super) scale: i64,
+    /// How many items there will be.
+    pub(super) items: i64,
+}
+
+impl Vary {
+    /// Reads the `[vary]` table.
+    pub(super) fn read(mut table: Reader<'_>) -> Self {
+        let it = &mut table;
+        let read = Self {
+            window: Knob::read(it, "window", WINDOW),
+            delay: Knob::read(it, "delay", DELAY),
+            watermark: Knob::read(it, "watermark", WATERMARK),
+            idle: Knob::read(it, "idle", IDLE),
+            rejoin: Knob::read(it, "rejoin", REJOIN),
+            all_idle: Knob::read(it, "all_idle", ALL_IDLE),
+            fallback: Knob::read(it, "fallback", FALLBACK),
+            guard: Knob::read(it, "guard", GUARD),
+            initial: Knob::read(it, "initial", INITIAL),
+            effective: Knob::read(it, "effective", EFFECTIVE),
+            late: Knob::read(it, "late", LATE),
+            late_policy: Knob::read(it, "late_policy", LATE_POLICY),
+            output: Knob::read(it, "output", OUTPUT),
+            trigger: Knob::read(it, "trigger", TRIGGER),
+            keys: Knob::read(it, "key", KEYED),
+            aggregates: Knob::read(it, "agg", AGGREGATES),
+        };
+        table.finish();
+        read
+    }
+
+    /// Draws a plan.
+    pub(super) fn draw(&self, fixed: &Plan, entropy: &Entropy<'_>, of: &Measure) -> Plan {
+        let mut plan = fixed.clone();
+        scale(&mut plan, of.scale);
+        if let Some(operator) = &mut plan.operator {
+            if let Some(shape) = self.window.draw(entropy, "window") {
+                operator.window = window(shape, entropy, of);
+            }
+            set(&mut operator.late, self.late.draw(entropy, "late"));
+            set(&mut operator.late_policy, self.late_policy.draw(entropy, "late_policy"));
+            if self.keys.draw(entropy, "key") == Some(false) {
+                operator.keys.clear();
+            }
+            if let Some(count @ 1..) = self.aggregates.draw(entropy, "agg") {
+                operator.aggregates = aggregates(&plan.schema, count, entropy);
+            }
+        }
+        let slide = plan.operator.as_ref().map_or(of.span / of.windows, |it| it.window.slide.0);
+        self.draw_watermark(&mut plan, entropy, slide);
+        if let Some(output) = self.output.draw(entropy, "output") {
+            plan.output = output;
+            plan.sink = if output == OutputMode::Append { Sink::Append } else { Sink::Keyed };
+        }
+        if let Some(begin) = self.trigger.draw(entropy, "trigger") {
+            plan.trigger = self.trigger_of(begin, &plan, entropy, slide, of);
+        }
+        plan
+    }
+
+    fn draw_watermark(&self, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64) {
+        let source = self.watermark.draw(entropy, "watermark");
+        if source == Some(Source::None) {
+            plan.watermark = None;
+            // Append could write nothing without a watermark.
+            plan.output = OutputMode::Update;
+            plan.sink = Sink::Keyed;
+        }
+        let Some(watermark) = &mut plan.watermark else { return };
+        match source {
+            Some(Source::Global) => watermark.generator = GeneratorPlan::GlobalMax,
+            Some(Source::Partition) => {
+                watermark.generator = GeneratorPlan::PartitionMin { idle: own_idle(watermark) };
+            }
+            Some(Source::None) | None => {}
+        }
+        self.draw_idle(watermark, entropy, slide);
+        if let Some(eighths) = self.delay.draw(entropy, "delay") {
+            watermark.delay = Span(slide * eighths / 8);
+        }
+        if let Some(fallback) = self.fallback.draw(entropy, "fallback") {
+            watermark.fallback = fallback.map(|always| {
+                let extra = *entropy.field("plan", "behind").choose(&[2, 1, 4, 0]);
+                Fallback { behind: watermark.delay + Span(slide * extra), always }
+            });
+        }
+        if let Some(guard) = self.guard.draw(entropy, "guard") {
+            watermark.guard = guard.map(|action| {
+                let half_slides = *entropy.field("plan", "ahead").choose(&[2, 1, 4, 0]);
+                Guard { ahead: Span(slide * half_slides / 2), action }
+            });
+        }
+        set(&mut watermark.initial, self.initial.draw(entropy, "initial"));
+        set(&mut watermark.effective, self.effective.draw(entropy, "effective"));
+    }
+
+    fn draw_idle(&self, watermark: &mut WatermarkPlan, entropy: &Entropy<'_>, slide: i64) {
+        let GeneratorPlan::PartitionMin { idle } = &mut watermark.generator else { return };
+        match self.idle.draw(entropy, "idle") {
+            Some(true) => {
+                let halves = *entropy.field("plan", "timeout").choose(&[2, 1, 3, 4]);
+                let (rejoin, all_idle) =
+                    idle.map_or((Rejoin::Hold, AllIdle::Flush), |it| (it.rejoin, it.all_idle));
+                let timeout = Span((slide * halves / 2).max(1));
+                *idle = Some(IdlePlan { timeout, rejoin, all_idle });
+            }
+            Some(false) => *idle = None,
+            None => {}
+        }
+        if let Some(idle) = idle {
+            set(&mut idle.rejoin, self.rejoin.draw(entropy, "rejoin"));
+            set(&mut idle.all_idle, self.all_idle.draw(entropy, "all_idle"));
+        }
+    }
+
+    fn trigger_of(
+        &self,
+        begin: Begin,
+        plan: &Plan,
+        entropy: &Entropy<'_>,
+        slide: i64,
+        of: &Measure,
+    ) -> Trigger {
+        let per_row = plan.watermark.as_ref().map(|it| it.effective) == Some(Effective::Row);
+        let mut own = entropy.field("plan", "trigger_size");
+        let row_is_free = self.trigger.0.iter().any(|it| it.1 == Begin::Row);
+        if per_row && row_is_free && own.chance(600) {
+            // A watermark that counts per row is at home where each row is a step.
+            return Trigger::Row;
+        }
+        match begin {
+            Begin::Row => Trigger::Row,
+            Begin::Batch => Trigger::Batch,
+            Begin::Interval => Trigger::Interval(Span((slide * own.range(1, 4) / 2).max(1))),
+            Begin::Once => Trigger::Once,
+            Begin::AvailableNow => Trigger::AvailableNow(own.range(1, of.items / 8 + 2) as u64),
+        }
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+fn own_idle(watermark: &WatermarkPlan) -> Option<IdlePlan> {
+    match watermark.generator {
+        GeneratorPlan::PartitionMin { idle } => idle,
+        GeneratorPlan::GlobalMax => None,
+    }
+}
+
+/// Windows of which the world holds the stated number.
+fn window(shape: Shape, entropy: &Entropy<'_>, of: &Measure) -> WindowSpec {
+    let mut own = entropy.field("plan", "window_size");
+    let slide = round(of.span / of.windows.max(1));
+    let size = match shape {
+        Shape::Tumbling => slide,
+        Shape::Sliding => slide * own.range(2, 4),
+        Shape::Uneven => (slide * own.range(9, 23) / 8).max(slide + 1),
+        Shape::Holes => (slide * own.range(3, 7) / 8).max(1),
+    };
+    let offset = if own.chance(250) { round(own.range(1, slide)) } else { 0 };
+    WindowSpec { size: Span(size), slide: Span(slide), offset: Span(offset) }
+}
+
+/// A span that a person can read, where it is long enough for one.
+fn round(span: i64) -> i64 {
+    let unit = match span {
+        1_200_000.. => 60_000,
+        20_000.. => 1_000,
+        _ => 1,
+    };
+    (span / unit * unit).max(1)
+}
+
+/// Some of all aggregates, over the first column of plain integers.
+fn aggregates(schema: &Schema, count: usize, entropy: &Entropy<'_>) -> Vec<Aggregate> {
+    let integer = schema.columns.iter().position(|it| it.kind == ColumnKind::Integer);
+    let Some(of) = integer.map(ColumnIx) else { return vec![Aggregate::Count] };
+    let all = [
+        Aggregate::Count,
+        Aggregate::Sum(of),
+        Aggregate::Min(of),
+        Aggregate::Max(of),
+        Aggregate::Avg(of),
+        Aggregate::CountOf(of),
+    ];
+    let mut order = [0, 1, 2, 3, 4, 5];
+    entropy.field("plan", "agg_order").shuffle(&mut order);
+    let mut chosen = order[..count.min(6)].to_vec();
+    chosen.sort_unstable();
+    chosen.into_iter().map(|it| all[it]).collect()
+}
+
+/// Divides every span of a plan.
+fn scale(plan: &mut Plan, by: i64) {
+    let divide = |it: &mut Span| *it = Span(divided(it.0, by));
+    if let Some(operator) = &mut plan.operator {
+        let window = &mut operator.window;
+        [&mut window.size, &mut window.slide, &mut window.offset].into_iter().for_each(divide);
+    }
+    if let Trigger::Interval(every) = &mut plan.trigger {
+        divide(every);
+    }
+    let Some(watermark) = &mut plan.watermark else { return };
+    divide(&mut watermark.delay);
+    watermark.fallback.iter_mut().for_each(|it| divide(&mut it.behind));
+    watermark.guard.iter_mut().for_each(|it| divide(&mut it.ahead));
+    if let GeneratorPlan::PartitionMin { idle: Some(idle) } = &mut watermark.generator {
+        divide(&mut idle.timeout);
+    }
+}

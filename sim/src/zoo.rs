@@ -1,0 +1,116 @@
+//! The zoo: planted bugs, modelled on real ones, to test the harness.
+//!
+//! The engine knows none of them. A plant is a *rule* that the engine runs and the oracle does not hold
+//! ([`rules`]), a *fault* at the seam that loses, repeats or changes what passes ([`partitions`],
+//! [`rows`], [`closing`], [`numbers`]), or a *restart* that forgets ([`restart`]). Each names the checks that
+//! must kill it; an invariant that no plant has tripped is listed as unproven.
+//!
+//! Invariant: a plant that its world does not touch behaves as the engine does.
+
+pub mod closing;
+pub mod fault;
+pub mod numbers;
+pub mod partitions;
+pub mod restart;
+pub mod rows;
+pub mod rules;
+
+use crate::system::System;
+use crate::system::engine::Engine;
+use crate::trace::Trace;
+use fault::{Fault, Faulty};
+use plimsoll_engine::plan::Plan;
+use plimsoll_engine::plan::check::CheckedPlan;
+use plimsoll_engine::plan::problem::Problem;
+use plimsoll_engine::snapshot::RestoreRules;
+
+/// One planted bug.
+#[derive(Clone, Copy, Debug)]
+pub struct Plant {
+    /// The name that `--plant` takes.
+    pub name: &'static str,
+    /// The public bugs that it is modelled on, as `ENGINE-number`; empty where it is our own.
+    pub modelled_on: &'static [&'static str],
+    /// What is wrong, in one sentence.
+    pub what: &'static str,
+    /// The checks that must kill it: at least one of these, by its number.
+    pub killed_by: &'static [&'static str],
+    /// How it is built.
+    pub build: Build,
+}
+
+/// How a plant is built.
+#[derive(Clone, Copy, Debug)]
+pub enum Build {
+    /// The engine runs under a changed plan.
+    Rule(fn(&mut Plan)),
+    /// Something at the seam; the argument is the seed of the hasher.
+    Fault(fn(u64) -> Box<dyn Fault>),
+    /// The restart forgets.
+    Restart(RestoreRules),
+}
+
+/// The plant for 1 seed in 100, which proves that the alarm works. Not one of [`all`].
+pub const CANARY: Plant = Plant {
+    name: "canary",
+    modelled_on: &[],
+    what: "one window in some thousands is not written, so that about one seed in a hundred fails",
+    killed_by: &["I3", "I41"],
+    build: Build::Fault(closing::canary),
+};
+
+/// Every plant, in the order of reports.
+pub fn all() -> impl Iterator<Item = &'static Plant> {
+    [rules::PLANTS, partitions::PLANTS, rows::PLANTS, closing::PLANTS, numbers::PLANTS]
+        .into_iter()
+        .chain([restart::PLANTS])
+        .flatten()
+}
+
+/// The plant of this name, the canary included.
+pub fn named(name: &str) -> Option<&'static Plant> {
+    all().chain([&CANARY]).find(|it| it.name == name)
+}
+
+impl Plant {
+    /// The faulty system for a trace.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the trace's plan.
+    pub fn system(&self, trace: &Trace, hash_seed: u64) -> Result<Box<dyn System>, Vec<Problem>> {
+        let engine = Engine::new(trace, hash_seed)?;
+        Ok(match self.build {
+            Build::Fault(fault) => Box::new(Faulty::new(engine, fault(hash_seed))),
+            Build::Restart(rules) => Box::new(engine.with_rules(rules)),
+            Build::Rule(change) => {
+                let mut plan = trace.plan.clone();
+                change(&mut plan);
+                match CheckedPlan::new(plan) {
+                    Ok((plan, _)) => Box::new(Engine::with_plan(plan, trace.clock, hash_seed)),
+                    // The changed rule makes no sense in this world: the plant does not touch it.
+                    Err(_) => Box::new(engine),
+                }
+            }
+        })
+    }
+
+    /// Whether a violation of this name counts as its death by a check that it names.
+    pub fn is_killed_by(&self, violation: &str) -> bool {
+        let number = violation.split(' ').next().unwrap_or_default();
+        self.killed_by.contains(&number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_every_plant_names_its_checks() {
+        let names: BTreeSet<_> = all().map(|it| it.name).collect();
+        assert_eq!(names.len(), all().count());
+        assert!(all().all(|it| !it.killed_by.is_empty()));
+        assert!(12 <= names.len());
+    }
+}

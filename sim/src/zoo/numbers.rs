@@ -1,0 +1,125 @@
+//! Plants about numbers: counters, notes and watermarks that are shown wrongly.
+//!
+//! Invariant: figures and fates stay right; only what is said about them is wrong.
+
+use crate::system::View;
+use crate::system::engine::Engine;
+use crate::zoo::fault::Fault;
+use crate::zoo::{Build, Plant};
+use plimsoll_engine::late::Saving;
+use plimsoll_engine::output::{Completeness, Fate, Output};
+use plimsoll_engine::time::Span;
+
+/// Wrong numbers.
+pub const PLANTS: &[Plant] = &[
+    Plant {
+        name: "drops-uncounted",
+        modelled_on: &["SPARK-31791"],
+        what: "dropped rows are not in the counter",
+        killed_by: &["I40"],
+        build: Build::Fault(|_| Box::new(Numbers(uncounted))),
+    },
+    Plant {
+        name: "drops-unrecorded",
+        modelled_on: &["RW-23270"],
+        what: "late rows leave no record",
+        killed_by: &["I14", "I42", "I40"],
+        build: Build::Fault(|_| Box::new(Numbers(unrecorded))),
+    },
+    Plant {
+        name: "ledger-empty",
+        modelled_on: &[],
+        what: "figures say that no row was dropped for them",
+        killed_by: &["I33"],
+        build: Build::Fault(|_| Box::new(Numbers(ledger))),
+    },
+    Plant {
+        name: "always-known",
+        modelled_on: &[],
+        what: "every figure calls itself complete",
+        killed_by: &["I34"],
+        build: Build::Fault(|_| Box::new(Numbers(known))),
+    },
+    Plant {
+        name: "slack-off-by-one",
+        modelled_on: &[],
+        what: "the delay that would have saved a row is one millisecond too small",
+        killed_by: &["I42"],
+        build: Build::Fault(|_| Box::new(Numbers(slack))),
+    },
+    Plant {
+        name: "not-monotone",
+        modelled_on: &["JET-1879", "ARROYO-min"],
+        what: "the watermark that is shown follows the candidate down",
+        killed_by: &["I1", "I43"],
+        build: Build::Fault(|_| Box::new(Numbers(down))),
+    },
+    Plant {
+        name: "state-gauge-stale",
+        modelled_on: &["SPARK-35896"],
+        what: "the state gauge does not see what was removed",
+        killed_by: &["I40"],
+        build: Build::Fault(|_| Box::new(Gauge)),
+    },
+];
+
+/// Changes what is said after the fact.
+#[derive(Clone, Copy, Debug)]
+struct Numbers(fn(&Engine, &mut Output));
+
+impl Fault for Numbers {
+    fn copy(&self) -> Box<dyn Fault> {
+        Box::new(*self)
+    }
+
+    fn after(&mut self, engine: &Engine, out: &mut Output) {
+        (self.0)(engine, out);
+    }
+}
+
+fn uncounted(_: &Engine, out: &mut Output) {
+    out.steps.iter_mut().for_each(|it| it.rows_dropped = 0);
+}
+
+fn unrecorded(_: &Engine, out: &mut Output) {
+    out.records.retain(|it| !matches!(it.fate, Fate::Late(_)));
+}
+
+fn ledger(_: &Engine, out: &mut Output) {
+    out.firings.iter_mut().for_each(|it| it.note.rows_dropped = 0);
+}
+
+fn known(_: &Engine, out: &mut Output) {
+    out.firings.iter_mut().for_each(|it| it.note.completeness = Completeness::Known);
+}
+
+fn slack(_: &Engine, out: &mut Output) {
+    for record in &mut out.records {
+        if let Fate::Late(late) = &mut record.fate
+            && let Saving::Delay { smallest, .. } = &mut late.saving
+        {
+            *smallest = *smallest - Span(1);
+        }
+    }
+}
+
+fn down(engine: &Engine, out: &mut Output) {
+    let delay = engine.job().plan().watermark.as_ref().map_or(Span::ZERO, |it| it.delay);
+    for step in &mut out.steps {
+        step.watermark = step.watermark.min(step.candidate - delay);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Gauge;
+
+impl Fault for Gauge {
+    fn copy(&self) -> Box<dyn Fault> {
+        Box::new(*self)
+    }
+
+    fn show<'a>(&self, view: View<'a>) -> View<'a> {
+        let groups = view.groups.map(|it| if it == 0 && 3 < view.steps { 1 } else { it });
+        View { groups, ..view }
+    }
+}
