@@ -35,6 +35,7 @@ mod write;
 
 pub use keys::KEYS;
 pub use read::plan_from_pairs;
+pub(crate) use values::aggregate_text;
 pub use values::is_name;
 pub use write::pairs_of;
 
