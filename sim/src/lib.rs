@@ -6,6 +6,7 @@
 
 pub mod entropy;
 pub mod fault;
+pub mod golden;
 pub mod invariant;
 pub mod model;
 pub mod oracle;

@@ -3,7 +3,7 @@
 //! Codes of texts are numbered by first appearance, so that the dictionary has no text that is not
 //! used and its texts are `a`, `b`, `c`.
 //!
-//! Invariant: event times are not touched here.
+//! Invariant: event times are not touched here, and no code without a text comes to be.
 
 use super::{Edit, Edits, Pass};
 use crate::trace::{Item, Trace};
@@ -62,7 +62,17 @@ fn column_names(trace: &Trace, column: usize) -> Vec<Names> {
             names.push(Names::from([(seen[a], Some(1))]));
         }
     }
+    for it in &mut names {
+        it.retain(|_, name| can_be_written(trace, column, *name));
+    }
     names
+}
+
+/// A code must have its text.
+fn can_be_written(trace: &Trace, column: usize, value: Option<i64>) -> bool {
+    let text = trace.plan.schema.columns[column].kind == ColumnKind::Text;
+    let first = value == Some(0); // Has one, or is given one.
+    !text || first || value.is_none_or(|it| trace.dictionary.text(it).is_some())
 }
 
 /// Every value of a column that has many of them, as zero.
@@ -76,6 +86,9 @@ fn rows_of(trace: &Trace, column: usize) -> Names {
 
 fn renamed(trace: &Trace, column: usize, names: &Names) -> Trace {
     let mut changed = trace.compacted();
+    if changed.dictionary.is_empty() && trace.plan.schema.columns[column].kind == ColumnKind::Text {
+        changed.dictionary.code("a");
+    }
     let rows: Vec<usize> = changed.rows().map(|it| it + column).collect();
     for at in rows {
         if let Some(name) = names.get(&changed.cells[at]) {

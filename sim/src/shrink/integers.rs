@@ -4,6 +4,8 @@
 //! between the last two: cheap where the smallest value that fails is small, as it mostly is. In
 //! whole seconds first.
 //!
+//! Codes of texts are not numbers; [`cells`](super::cells) has them.
+//!
 //! Invariant: each try is simpler than what stands there.
 
 use super::place::Place;
@@ -20,10 +22,14 @@ const ROUND: [i64; 6] = [86_400_000, 3_600_000, 600_000, 60_000, 10_000, 1_000];
 const MOST: usize = 400;
 
 fn edits(trace: &Trace) -> Edits<'_> {
-    Box::new(Place::all(trace).flat_map(move |place| {
+    Box::new(places(trace).flat_map(move |place| {
         let targets = targets(place, trace).into_iter().chain(halves(place, trace));
         targets.map(move |it| -> Edit<'_> { Box::new(move || place.with(trace, it)) })
     }))
+}
+
+fn places(trace: &Trace) -> impl Iterator<Item = Place> + '_ {
+    Place::all(trace).filter(|it| !it.is_text(trace))
 }
 
 /// Values that are simple in themselves.
@@ -63,7 +69,7 @@ fn unit_of(place: Place, trace: &Trace, value: i64) -> i64 {
 }
 
 fn run(search: &mut Search<'_>) {
-    let places: Vec<Place> = Place::all(&search.best()).take(MOST).collect();
+    let places: Vec<Place> = places(&search.best()).take(MOST).collect();
     for place in places {
         if search.spent() {
             return;

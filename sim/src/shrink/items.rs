@@ -120,7 +120,7 @@ pub(super) fn cannot_lose_one(search: &mut Search<'_>) -> bool {
     search.kept() == before
 }
 
-/// Each tick into the next one, and into the one before; a tick of no length as a probe.
+/// Each tick into the next one, and into the one before.
 fn ticks(trace: &Trace) -> Edits<'_> {
     let at: Vec<usize> =
         (0..trace.items.len()).filter(|it| matches!(trace.items[*it], Item::Tick(_))).collect();
@@ -135,14 +135,7 @@ fn ticks(trace: &Trace) -> Edits<'_> {
             changed.without(gone..gone + 1)
         })
     });
-    let probes = at.into_iter().map(move |at| -> Edit<'_> {
-        Box::new(move || {
-            let mut changed = trace.clone();
-            changed.items[at] = Item::Probe;
-            changed
-        })
-    });
-    Box::new(merged.chain(probes))
+    Box::new(merged)
 }
 
 impl Trace {

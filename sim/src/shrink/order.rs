@@ -7,6 +7,7 @@
 
 use super::{Edit, Edits, Pass};
 use crate::trace::{Item, RowItem, Trace};
+use plimsoll_engine::row::PartitionId;
 use plimsoll_engine::watermark::member::Adoption;
 
 pub(super) const PASS: Pass = Pass { name: "order", edits, run: |search| search.sweep(edits) };
@@ -31,32 +32,47 @@ fn edits(trace: &Trace) -> Edits<'_> {
     Box::new(kinds.chain(swaps))
 }
 
-/// The trace with a plainer item at a place.
+/// The trace with a plainer item at a place: a row, where one does, or less of what stands there.
 fn plainer(trace: &Trace, at: usize) -> Vec<Trace> {
     let with = |item: Item| {
         let mut changed = trace.clone();
         changed.items[at] = item;
         changed
     };
-    let adoptions = [Adoption::WithWatermark, Adoption::WithoutWatermark];
+    let row = |partition, time: i64| with_row(trace, at, partition, time);
+    let nobody = PartitionId(0);
     match trace.items[at] {
-        Item::Heartbeat { partition, time } => {
-            let mut changed = trace.clone();
-            let cells = u32::try_from(changed.cells.len()).expect("fewer than 2^32 cells");
-            let columns = trace.plan.schema.columns.len();
-            let time_column = trace.time_column();
-            let value = |column| if column == time_column { time.0 } else { 0 };
-            changed.cells.extend((0..columns).map(|it| Some(value(it))));
-            changed.items[at] = Item::Row(RowItem { partition, cells });
-            vec![changed]
-        }
+        Item::Heartbeat { partition, time } => vec![row(partition, time.0)],
+        Item::Probe => vec![row(nobody, 0)],
+        Item::Tick(_) => vec![with(Item::Probe)],
+        Item::Remove(partition) | Item::Finish(partition) => vec![row(partition, 0)],
         Item::Crash { stale: true } => vec![with(Item::Crash { stale: false })],
         Item::Add { partition, .. } => {
-            vec![with(Item::Add { partition, adoption: Adoption::WithoutWatermark })]
+            let adoption = Adoption::WithoutWatermark;
+            vec![row(partition, 0), with(Item::Add { partition, adoption })]
         }
         Item::Move { partition, .. } => {
-            adoptions.map(|adoption| with(Item::Move { partition, adoption })).to_vec()
+            let moved = |adoption| with(Item::Move { partition, adoption });
+            let (travels, stays) = (Adoption::WithWatermark, Adoption::WithoutWatermark);
+            vec![row(partition, 0), moved(travels), moved(stays)]
         }
-        _ => Vec::new(),
+        Item::Row(_)
+        | Item::Batch
+        | Item::Checkpoint
+        | Item::Crash { stale: false }
+        | Item::End => Vec::new(),
     }
+}
+
+/// The trace with a plain row at a place.
+fn with_row(trace: &Trace, at: usize, partition: PartitionId, time: i64) -> Trace {
+    let mut changed = trace.clone();
+    if changed.dictionary.is_empty() {
+        changed.dictionary.code("a"); // The code 0 of a text column must have its text.
+    }
+    let cells = u32::try_from(changed.cells.len()).expect("fewer than 2^32 cells");
+    let (columns, on) = (trace.plan.schema.columns.len(), trace.time_column());
+    changed.cells.extend((0..columns).map(|it| Some(if it == on { time } else { 0 })));
+    changed.items[at] = Item::Row(RowItem { partition, cells });
+    changed
 }

@@ -158,6 +158,14 @@ impl Place {
         }
     }
 
+    /// Whether it is the code of a text.
+    pub fn is_text(self, trace: &Trace) -> bool {
+        match self {
+            Self::Cell { column, .. } => trace.plan.schema.columns[column].kind == ColumnKind::Text,
+            _ => false,
+        }
+    }
+
     /// Puts a value there. Where the plan has no such rule, nothing happens.
     pub fn set(self, trace: &mut Trace, value: i64) {
         let window = trace.plan.operator.as_mut().map(|it| &mut it.window);
@@ -261,9 +269,7 @@ impl Place {
             TimeText(EventTime(value)).to_string()
         } else if self.is_time(trace) {
             SpanText(Span(value)).to_string()
-        } else if let Self::Cell { column, .. } = self
-            && trace.plan.schema.columns[column].kind == ColumnKind::Text
-        {
+        } else if self.is_text(trace) {
             trace.dictionary.text(value).map_or_else(|| value.to_string(), str::to_owned)
         } else {
             value.to_string()

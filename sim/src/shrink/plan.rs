@@ -16,7 +16,7 @@ use plimsoll_engine::time::{EventTime, Span};
 pub(super) const PASS: Pass = Pass { name: "plan", edits, run: |search| search.sweep(edits) };
 
 /// Rules and their plain values, the coarsest first.
-const PLAIN: [fn(&mut Plan); 27] = [
+const PLAIN: [fn(&mut Plan); 28] = [
     |it| {
         watermark(it, |it| it.effective = Effective::Row);
         it.trigger = Trigger::Row;
@@ -62,6 +62,12 @@ const PLAIN: [fn(&mut Plan); 27] = [
     |it| operator(it, |it| it.late_policy = LatePolicy::Drop),
     |it| operator(it, |it| it.aggregates = vec![Aggregate::Count]),
     |it| watermark(it, |it| it.delay = Span::ZERO),
+    |it| {
+        let key = it.schema.position("k");
+        if let Some(it) = &mut it.operator {
+            it.keys = key.into_iter().collect();
+        }
+    },
 ];
 
 fn watermark(plan: &mut Plan, change: fn(&mut WatermarkPlan)) {

@@ -1,5 +1,4 @@
-//! The shrinker under predicates that say exactly what they need, and under rules that the engine
-//! runs and a second engine does not.
+//! The shrinker under predicates that say exactly what they need, and under planted bugs.
 
 mod planted;
 mod synthetic;

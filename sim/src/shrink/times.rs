@@ -37,7 +37,7 @@ fn moved(trace: &Trace) -> Edits<'_> {
     let slide = trace.plan.operator.as_ref().map_or(1, |it| it.window.slide.0.max(1));
     let clock = trace.clock.0;
     let whole = least.div_euclid(slide) * slide;
-    let by = |event: i64, clock: i64| -> Edit<'_> {
+    let by = move |event: i64, clock: i64| -> Edit<'_> {
         Box::new(move || {
             let mut changed = trace.clone();
             for (place, time) in event_times(trace) {
@@ -47,21 +47,14 @@ fn moved(trace: &Trace) -> Edits<'_> {
             changed
         })
     };
-    Box::new(
-        [
-            by(whole, clock),
-            by(whole, whole),
-            by(clock, clock),
-            by(whole, 0),
-            by(least, clock),
-            by(least, least),
-            by(least, 0),
-            by(slide, 0),
-            by(1_000, 0),
-            by(0, clock),
-        ]
-        .into_iter(),
-    )
+    // Less than all of it by halves, so that a part of the way does not take a step per second.
+    let halves = |it: i64| std::iter::successors(Some(it / 2), |it| (*it != 0).then_some(it / 2));
+    let windows = halves(whole / slide).map(move |it| it * slide);
+    let seconds = halves(least / 1_000).map(|it| it * 1_000);
+    let parts = windows.chain(seconds).filter(|it| *it != 0);
+    let all = [by(whole, clock), by(whole, whole), by(clock, clock), by(whole, 0)];
+    let exact = [by(least, clock), by(least, least), by(least, 0), by(0, clock)];
+    Box::new(all.into_iter().chain(exact).chain(parts.map(move |it| by(it, 0))))
 }
 
 /// Everything divided by a factor: to whole seconds, down or up, then exactly; and only rounded.
