@@ -303,6 +303,12 @@ impl Job {
         self.rows_queued
     }
 
+    /// Rows and heartbeats that wait for a step.
+    pub fn arrivals_queued(&self) -> u64 {
+        let heartbeats = self.queue.iter().filter(|it| matches!(it, Queued::Heartbeat { .. }));
+        self.rows_queued + heartbeats.count() as u64
+    }
+
     /// Partitions, in order of their numbers.
     pub fn members(&self) -> &[Member] {
         self.pipeline.generator.members()

@@ -168,6 +168,8 @@ impl Pipeline {
         let Exception { row, lost, kept, no_window, .. } = self.exceptions[at];
         let (id, partition) = (rows.ids[row], rows.partitions[row]);
         let record = |step, fate| RowRecord { id, partition, step, fate };
+        // A row from the future that is not counted all the same has one fate, not two.
+        out.records.retain(|it| it.id != id || it.step != self.record.step);
         if no_window {
             out.records.push(record(self.record.step, Fate::NoWindow));
             return;
@@ -200,8 +202,6 @@ impl Pipeline {
             &late,
             plan.keys.iter().map(|it| rows.columns[it.0].get(row)),
         );
-        // A row from the future that is late all the same has one fate, not two.
-        out.records.retain(|it| it.id != id || it.step != self.record.step);
         out.records.push(record(self.record.step, Fate::Late(late)));
         if plan.late_policy == LatePolicy::SideOutput {
             let cells: Vec<_> = rows.columns.iter().map(|it| it.get(row)).collect();

@@ -1,17 +1,17 @@
 //! The oracle: the other hand, which recomputes by definition what must come out of a trace.
 //!
-//! It reads the trace item by item and says which steps an item begins, which watermark judges which
-//! row, what is late for which window, and what is written. It shares data types with the engine and
-//! no logic; where the engine keeps slices, tables and one combiner, it counts every row into every
-//! window and computes the candidate from all partitions each time.
+//! It reads the trace item by item and says which steps an item begins, which watermark judges
+//! which row, what is late for which window, and what is written. It shares data types with the
+//! engine and no logic; where the engine keeps slices, tables and one combiner, it counts every row
+//! into every window and computes the candidate from all partitions each time.
 //!
 //! Sources: semantics, and where that is silent the documentation of [`crate::trace`].
 //!
-//! Readings of its own, beside those in the files below. Once stopped, nothing changes but the clock;
-//! a row is not applicable, every other item (a tick too) is ignored. A watermark acts on windows only
-//! where both are on the same, unbroken column; otherwise c and w are computed as ever but nothing is
-//! late and only the end of input closes windows. Without a watermark c and w stay at -inf until the
-//! end of input, which puts them to +inf as always.
+//! Readings of its own, beside those in the files below. Once stopped, nothing changes but the
+//! clock; a row is not applicable, every other item (a tick too) is ignored. A watermark acts on
+//! windows only where both are on the same, unbroken column; otherwise c and w are computed as ever
+//! but nothing is late and only the end of input closes windows. Without a watermark c and w stay
+//! at -inf until the end of input, which puts them to +inf as always.
 //!
 //! Invariant: the past decides. Nothing behind the current item is looked at.
 
@@ -63,7 +63,7 @@ pub struct Oracle {
     schedule: Schedule,
     members: Members,
     watermark: Watermark,
-    figures: Option<Figures>,
+    figures: Option<Box<Figures>>,
     expected: Expected,
 }
 
@@ -75,7 +75,7 @@ impl Oracle {
         let source = window_source(plan);
         let window_column = source.map_or(watermark_column, |it| it.column);
         let linked = source.is_some_and(|it| it.unbroken && it.column == watermark_column);
-        let figures = plan.operator.as_ref().map(Figures::new);
+        let figures = plan.operator.as_ref().map(|it| Box::new(Figures::new(it)));
         let judge = plan.operator.as_ref().zip(plan.watermark.as_ref()).zip(figures.as_ref());
         Self {
             mode: plan.output,
@@ -211,7 +211,7 @@ impl Oracle {
 
     /// (window, key) groups held.
     pub fn groups(&self) -> u64 {
-        self.figures.as_ref().map_or(0, Figures::groups)
+        self.figures.as_ref().map_or(0, |it| it.groups())
     }
 
     /// End of the earliest window that has state.
@@ -221,7 +221,7 @@ impl Oracle {
 
     /// Windows with state, in order.
     pub fn open_windows(&self) -> impl Iterator<Item = Window> {
-        self.figures.iter().flat_map(Figures::open)
+        self.figures.iter().flat_map(|it| it.open())
     }
 
     /// What is known of the window that starts there; `None` where the plan has no windows.

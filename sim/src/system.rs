@@ -59,7 +59,7 @@ pub struct View<'a> {
     /// The watermark after the last step.
     pub watermark: EventTime,
     /// Rows and heartbeats that wait for a step.
-    pub rows_queued: u64,
+    pub arrivals_queued: u64,
     /// (window, key) groups held; `None` where the system does not say at this moment.
     pub groups: Option<u64>,
     /// End of the earliest window that has state.

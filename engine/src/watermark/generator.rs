@@ -233,6 +233,7 @@ impl Generator {
         if let Some(plan) = self.idle_plan() {
             self.changed |= idle::judge(&mut self.state.members, plan, now);
         }
+        self.changed |= self.fallback.is_some();
         self.note_idle(steps.saturating_sub(1));
     }
 
@@ -387,7 +388,8 @@ impl Generator {
             state.candidate_set_by = Some(shown_by.unwrap_or(cause));
         }
         let by_data = candidate - self.delay;
-        if state.watermark < by_data {
+        if state.watermark <= by_data {
+            // At equality data alone explains the value: it did not come from the wall clock.
             state.watermark = by_data;
             state.by_fallback = None;
         }

@@ -19,6 +19,8 @@ pub fn judge(members: &mut [Member], plan: IdlePlan, now: ProcTime) -> bool {
         let silent = plan.timeout < now.since(member.last_activity);
         if member.state == MemberState::Active && silent {
             member.state = MemberState::Idle;
+            // Whether it has caught up is asked anew when it returns.
+            member.aligned = true;
             fell = true;
         }
     }

@@ -1,8 +1,8 @@
 //! I41, I42, I43: the system agrees with the oracle, after every item.
 //!
-//! The oracle advances once per item. Of what disagrees the most telling is named: a wrong candidate
-//! or watermark (I43) explains wrong verdicts (I42), and wrong verdicts explain wrong figures (I41).
-//! What the definition leaves open is not compared.
+//! The oracle advances once per item. Of what disagrees the most telling is named: a wrong
+//! candidate or watermark (I43) explains wrong verdicts (I42), and wrong verdicts explain wrong
+//! figures (I41). What the definition leaves open is not compared.
 //!
 //! Invariant: one item yields at most one violation, and a run without one agreed in every step.
 

@@ -1,12 +1,13 @@
 //! The figures: what was counted into every (window, key), window by window.
 //!
-//! Each row is counted into each of its windows directly; there are no slices. A window is open from
-//! its first counted row until its end is reached. Append writes a window when it closes; update
-//! writes at the end of a step what changed in it; complete writes all, and closes nothing.
+//! Each row is counted into each of its windows directly; there are no slices. A window is open
+//! from its first counted row until its end is reached. Append writes a window when it closes;
+//! update writes at the end of a step what changed in it; complete writes all, and closes nothing.
 //!
 //! Readings: a partition was left out while a window was open iff a candidate was computed in that
 //! time while the partition was idle. A figure is known iff the watermark that closed its window is
-//! +inf (so also where every partition finished without an `end`), nothing was dropped, nobody left out.
+//! +inf (so also where every partition finished without an `end`), nothing was dropped, nobody left
+//! out.
 //!
 //! Invariant: (window, key) is written at most once per step. Source: semantics 4, 8, 13, 15.
 
@@ -44,7 +45,8 @@ pub(super) struct Figures {
 struct Open {
     rows: u64,
     since_candidate: u64,
-    changed: Option<u64>, // The last step that changed it.
+    changed_in: Option<u64>, // The last step that changed it,
+    changed: Vec<u32>,       // and the groups that it changed.
     places: HashMap<u32, u32, Seedless>,
     groups: Vec<Group>,
     totals: Vec<Total>,
@@ -53,7 +55,7 @@ struct Open {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     key: u32,
-    changed: Option<u64>,
+    changed_in: Option<u64>,
 }
 
 /// What is known of one window.
@@ -111,8 +113,9 @@ impl Figures {
         let mut there = 0;
         for (start, open) in self.open.range_mut(first..=last) {
             there += 1;
-            if open.changed != Some(step) {
-                open.changed = Some(step);
+            if open.changed_in != Some(step) {
+                open.changed_in = Some(step);
+                open.changed.clear();
                 self.changed.push(*start);
             }
             self.groups += open.count(key, step, &self.aggregates, &self.cells);
@@ -125,7 +128,7 @@ impl Figures {
                 continue;
             }
             let since_candidate = self.candidates;
-            let mut open = Open { since_candidate, changed: Some(step), ..Open::default() };
+            let mut open = Open { since_candidate, changed_in: Some(step), ..Open::default() };
             self.groups += open.count(key, step, &self.aggregates, &self.cells);
             self.open.insert(start, open);
             self.changed.push(start);
@@ -157,8 +160,7 @@ impl Figures {
             let open = entry.remove();
             removed += open.groups.len() as u64;
             self.closed.insert(start, open.rows);
-            let only = if kind == FiringKind::Update { Some(step) } else { None };
-            self.write(start, &open, kind, only, step, evict == EventTime::MAX, out);
+            self.write(start, &open, kind, step, evict == EventTime::MAX, out);
         }
         self.groups -= removed;
         removed
@@ -170,7 +172,7 @@ impl Figures {
         changed.sort_unstable();
         for start in &changed {
             if let Some(open) = self.open.get(start) {
-                self.write(*start, open, FiringKind::Update, Some(step), step, false, out);
+                self.write(*start, open, FiringKind::Update, step, false, out);
             }
         }
         changed.clear();
@@ -180,7 +182,7 @@ impl Figures {
     /// The end of a step in complete mode: everything.
     pub(super) fn write_all(&self, ended: bool, step: u64, out: &mut Expected) {
         for (start, open) in &self.open {
-            self.write(*start, open, FiringKind::Complete, None, step, ended, out);
+            self.write(*start, open, FiringKind::Complete, step, ended, out);
         }
     }
 
@@ -212,28 +214,21 @@ impl Figures {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one place writes, three kinds ask")]
+    /// Writes a window's groups; in update mode those that this step changed.
     fn write(
         &self,
         start: i64,
         open: &Open,
         kind: FiringKind,
-        only_changed_in: Option<u64>,
         step: u64,
         ended: bool,
         out: &mut Expected,
     ) {
         let from = out.figures;
-        let width = self.aggregates.len();
-        for (group, it) in open.groups.iter().enumerate() {
-            if only_changed_in.is_some() && it.changed != only_changed_in {
-                continue;
-            }
-            out.keys.extend_from_slice(self.known.cells(it.key, self.keys.len()));
-            let totals = &open.totals[group * width..(group + 1) * width];
-            let values = totals.iter().zip(&self.aggregates).map(|(it, what)| it.value(*what));
-            out.values.extend(values);
-            out.figures += 1;
+        if kind != FiringKind::Update {
+            (0..open.groups.len()).for_each(|group| self.write_group(open, group, out));
+        } else if open.changed_in == Some(step) {
+            open.changed.iter().for_each(|group| self.write_group(open, *group as usize, out));
         }
         if out.figures == from {
             return;
@@ -251,6 +246,16 @@ impl Figures {
             idle_excluded,
             completeness: if known { Completeness::Known } else { Completeness::Guessed },
         });
+    }
+
+    fn write_group(&self, open: &Open, group: usize, out: &mut Expected) {
+        let width = self.aggregates.len();
+        let key = open.groups[group].key;
+        out.keys.extend_from_slice(self.known.cells(key, self.keys.len()));
+        let totals = &open.totals[group * width..(group + 1) * width];
+        let values = totals.iter().zip(&self.aggregates).map(|(it, what)| it.value(*what));
+        out.values.extend(values);
+        out.figures += 1;
     }
 
     fn window(&self, start: i64) -> Window {
@@ -275,11 +280,15 @@ impl Open {
         let next = self.groups.len() as u32;
         let place = *self.places.entry(key).or_insert(next);
         if place == next {
-            self.groups.push(Group { key, changed: None });
+            self.groups.push(Group { key, changed_in: None });
             self.totals.resize(self.totals.len() + aggregates.len(), Total::default());
         }
         self.rows += 1;
-        self.groups[place as usize].changed = Some(step);
+        let group = &mut self.groups[place as usize];
+        if group.changed_in != Some(step) {
+            group.changed_in = Some(step);
+            self.changed.push(place);
+        }
         let from = place as usize * aggregates.len();
         let totals = &mut self.totals[from..from + aggregates.len()];
         for ((total, aggregate), cell) in totals.iter_mut().zip(aggregates).zip(cells) {

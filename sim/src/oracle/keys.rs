@@ -1,6 +1,7 @@
 //! Key cells and their small numbers, given out in the order of first sight.
 //!
-//! A null cell is a value like others. The numbers exist for speed only; nothing iterates the table.
+//! A null cell is a value like others. The numbers exist for speed only; nothing iterates the
+//! table.
 //!
 //! Invariant: equal cells have equal numbers, for the whole run.
 

@@ -122,11 +122,15 @@ mod tests {
 
     #[test]
     fn available_now_ends_a_step_after_its_last_row_and_the_rest_goes_with_the_last() {
-        assert_eq!(pieces(&queue("rrfrf"), 2), [0..2, 2..5]);
-        assert_eq!(pieces(&queue("frrff"), 2), [0..5]);
-        assert_eq!(pieces(&queue("ff"), 2), [0..2]);
-        assert_eq!(pieces(&queue(""), 2), [0..0]);
-        assert_eq!(pieces(&queue("rrr"), 1), [0..1, 1..2, 2..3]);
+        let cuts = |text| {
+            let pieces = pieces(&queue(text), 2).into_iter();
+            pieces.map(|it| (it.start, it.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(cuts("rrfrf"), [(0, 2), (2, 5)]);
+        assert_eq!(cuts("frrff"), [(0, 5)]);
+        assert_eq!(cuts("rrrrr"), [(0, 2), (2, 4), (4, 5)]);
+        assert_eq!(cuts("ff"), [(0, 2)]);
+        assert_eq!(cuts(""), [(0, 0)]);
     }
 
     #[test]

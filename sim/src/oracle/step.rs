@@ -1,11 +1,11 @@
 //! Inside a step: the fixed order of judging, counting, computing c and w, closing and writing.
 //!
 //! Per item: a row is judged by the w in force, counted, seen by the generator; then c and w are
-//! computed and windows close, before the next item. Otherwise: all items, then windows close by the
-//! value of the step before, then c and w are computed once.
+//! computed and windows close, before the next item. Otherwise: all items, then windows close by
+//! the value of the step before, then c and w are computed once.
 //!
-//! Reading (`set_by`): per item, the item whose processing raised c*. Otherwise the row or heartbeat of
-//! this step that gave c its value, if one did, else the item that began the step.
+//! Reading (`set_by`): per item, the item whose processing raised c*. Otherwise the row or
+//! heartbeat of this step that gave c its value, if one did, else the item that began the step.
 //!
 //! Invariant: a row's fate is the first of the list in [`crate::trace`] that holds. Source:
 //! semantics 4.

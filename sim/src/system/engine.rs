@@ -107,7 +107,7 @@ impl System for Engine {
             candidate: self.job.candidate(),
             candidate_max: self.job.candidate_max(),
             watermark: self.job.watermark(),
-            rows_queued: self.job.rows_queued(),
+            arrivals_queued: self.job.arrivals_queued(),
             groups: (deep || self.shallow).then(|| self.job.groups()),
             oldest_end: self.job.oldest_end(),
             stopped: self.job.stopped(),

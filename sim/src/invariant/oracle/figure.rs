@@ -1,8 +1,8 @@
 //! I41: what is written is what the definition says, as a multiset per step.
 //!
-//! The order of figures is free. Firings are paired by window and their figures by key, at the first
-//! try in the order in which both sides stand, then sorted; only where that fails is everything
-//! flattened to find what to say.
+//! The order of figures is free. Firings are paired by window and their figures by key, at the
+//! first try in the order in which both sides stand, then sorted; only where that fails is
+//! everything flattened to find what to say.
 //!
 //! Invariant: two sides agree iff their multisets of (window, kind, key, values) are equal.
 

@@ -34,7 +34,7 @@ pub(super) fn disagreement(oracle: &Oracle, seen: &Observation<'_>) -> Option<St
             steps.find_map(|(ours, theirs)| counts(ours, theirs, with_windows))
         })
         .or_else(|| {
-            let (ours, theirs) = (oracle.rows_queued(), seen.view.rows_queued);
+            let (ours, theirs) = (oracle.rows_queued(), seen.view.arrivals_queued);
             (ours != theirs)
                 .then(|| format!("rows and heartbeats that wait: expected {ours}, found {theirs}"))
         })
@@ -156,16 +156,15 @@ fn wanted(fate: &ExpectedFate) -> String {
 
 fn found(fate: &Fate) -> String {
     let Fate::Late(it) = fate else { return format!("{fate:?}") };
-    format!(
-        "late, {} behind {} (candidate {}, set by item {}), {} windows lost, {} kept, {:?} ({:?}, {:?})",
+    let mut text = format!(
+        "late, {} behind {} (candidate {}, set by item {}), {} windows lost, {} kept",
         text::time(it.time),
         text::time(it.in_force.watermark),
         text::time(it.in_force.candidate),
         it.in_force.set_by.map_or(0, |it| it.0),
         it.windows_lost,
         it.windows_kept,
-        it.saving,
-        it.rule,
-        it.destination,
-    )
+    );
+    _ = write!(text, ", {:?} ({:?}, {:?})", it.saving, it.rule, it.destination);
+    text
 }
