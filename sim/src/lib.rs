@@ -5,12 +5,14 @@
 //! [`oracle`] among them. Nothing draws while it runs.
 
 pub mod entropy;
+pub mod explain;
 pub mod fault;
 pub mod golden;
 pub mod invariant;
 pub mod model;
 pub mod oracle;
 pub mod plan_toml;
+pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod shrink;
