@@ -5,16 +5,22 @@
 //! [`oracle`] among them. Nothing draws while it runs.
 
 pub mod entropy;
+pub mod explain;
 pub mod fault;
 pub mod golden;
 pub mod invariant;
+pub mod liveness;
 pub mod model;
 pub mod oracle;
 pub mod plan_toml;
+pub mod reach;
 pub mod recording;
+pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod shrink;
 pub mod system;
 pub mod trace;
 pub mod tune;
+pub mod verdict;
 pub mod zoo;
