@@ -5,6 +5,7 @@
 //! [`oracle`] among them. Nothing draws while it runs.
 
 pub mod entropy;
+pub mod explain;
 pub mod fault;
 pub mod golden;
 pub mod invariant;
@@ -13,9 +14,13 @@ pub mod model;
 pub mod oracle;
 pub mod plan_toml;
 pub mod reach;
+pub mod recording;
+pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod shrink;
 pub mod system;
 pub mod trace;
+pub mod tune;
 pub mod verdict;
 pub mod zoo;

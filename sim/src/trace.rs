@@ -67,7 +67,7 @@
 //! where nobody else counts; `hold`: it counts at once.
 //! `add p` / `move p`: `with_watermark` (move only): nothing changes. `without_watermark`: m_p = -inf,
 //! active, last activity = arrival of the item, unaligned if rejoin=catch_up and c > -inf. `at_group`:
-//! m_p = c* where that is finite. `remove p`: the partition is gone; named again, it is new.
+//! the same, but m_p = c* where that is finite. `remove p`: the partition is gone; named again, it is new.
 //! `finish p`: its last m_p stays for the flush. On a partition that is not there (`remove`, `finish`,
 //! `move`), is there already (`add`), or is finished (`finish`, `move`, heartbeat): ignored, counted.
 //!

@@ -388,14 +388,23 @@ impl Generator {
             state.candidate_set_by = Some(shown_by.unwrap_or(cause));
         }
         let by_data = candidate - self.delay;
-        if state.watermark < by_data {
+        if state.watermark <= by_data {
+            // At equality data alone explains the value: it did not come from the wall clock.
             state.watermark = by_data;
             state.by_fallback = None;
         }
         if let Some(fallback) = self.fallback {
             self.advance_by_wall_clock(fallback, now);
         }
-        self.changed = false;
+        self.changed = self.unsettled();
+    }
+
+    /// Whether the next evaluation may differ although nothing happens: members wait to catch up
+    /// with a candidate that nobody holds.
+    fn unsettled(&self) -> bool {
+        self.rejoin() == Rejoin::CatchUp
+            && self.state.members.iter().any(|it| !it.aligned)
+            && !self.state.members.iter().any(Member::counts)
     }
 
     #[inline]

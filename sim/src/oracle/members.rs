@@ -217,9 +217,8 @@ impl Members {
         let it = &mut self.all[at];
         it.state = MemberState::Active;
         it.last_activity = arrival;
-        if adoption != Adoption::AtGroup {
-            (it.max, it.max_set_by) = (EventTime::MIN, None);
-        } else if at_group.is_finite() {
+        (it.max, it.max_set_by) = (EventTime::MIN, None);
+        if adoption == Adoption::AtGroup && at_group.is_finite() {
             (it.max, it.max_set_by) = (at_group, Some(id));
         }
         let max = it.max;

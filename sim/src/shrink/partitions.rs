@@ -1,0 +1,63 @@
+//! Fewer partitions, with the smallest numbers, in the order in which they appear.
+//!
+//! Invariant: items keep their places; only whose they are changes.
+
+use super::simplicity::partition_of;
+use super::{Edit, Edits, Pass};
+use crate::trace::{Item, Trace};
+use plimsoll_engine::row::PartitionId;
+use std::collections::BTreeMap;
+
+pub(super) const PASS: Pass = Pass { name: "partitions", edits, run: |search| search.sweep(edits) };
+
+/// The most partitions that are merged two by two.
+const MOST: usize = 12;
+
+fn edits(trace: &Trace) -> Edits<'_> {
+    let mut seen: Vec<PartitionId> = Vec::new();
+    for partition in trace.items.iter().filter_map(partition_of) {
+        if !seen.contains(&partition) {
+            seen.push(partition);
+        }
+    }
+    let all_one: BTreeMap<_, _> = seen.iter().map(|it| (*it, PartitionId(0))).collect();
+    let renumbered: BTreeMap<_, _> =
+        seen.iter().zip(0..).map(|(it, number)| (*it, PartitionId(number))).collect();
+    let most = if seen.len() <= MOST { seen.len() } else { 0 };
+    let pairs: Vec<BTreeMap<PartitionId, PartitionId>> = (0..most)
+        .flat_map(|a| (0..a).rev().map(move |b| (a, b)))
+        .map(|(a, b)| BTreeMap::from([(seen[a], seen[b])]))
+        .collect();
+    // Numbers change hands only as a whole; single ones go down to free numbers and beyond.
+    let lower = seen.iter().flat_map(|it| {
+        let free = (0..it.0).map(PartitionId).find(|it| !seen.contains(it));
+        free.map(|free| BTreeMap::from([(*it, free)]))
+    });
+    let lower: Vec<_> = lower.collect();
+    let names = [all_one, renumbered].into_iter().chain(pairs).chain(lower);
+    Box::new(names.map(move |names| -> Edit<'_> { Box::new(move || renamed(trace, &names)) }))
+}
+
+fn renamed(trace: &Trace, names: &BTreeMap<PartitionId, PartitionId>) -> Trace {
+    let mut changed = trace.clone();
+    for item in &mut changed.items {
+        let partition = match item {
+            Item::Row(row) => &mut row.partition,
+            Item::Heartbeat { partition, .. }
+            | Item::Add { partition, .. }
+            | Item::Remove(partition)
+            | Item::Move { partition, .. }
+            | Item::Finish(partition) => partition,
+            Item::Tick(_)
+            | Item::Probe
+            | Item::Batch
+            | Item::Checkpoint
+            | Item::Crash { .. }
+            | Item::End => continue,
+        };
+        if let Some(name) = names.get(partition) {
+            *partition = *name;
+        }
+    }
+    changed
+}
