@@ -62,7 +62,7 @@ impl Printer {
 
     /// The account and the late rows. Whether the account adds up.
     pub(super) fn finish(&self, view: &View<'_>, console: &mut Console) -> io::Result<bool> {
-        let (line, adds_up) = self.tally.conservation(view.rows_queued);
+        let (line, adds_up) = self.tally.conservation(view.arrivals_queued);
         let late = self.tally.late_rows();
         if console.json {
             let causes = LateCause::ALL.into_iter().zip(self.tally.late);
@@ -71,7 +71,7 @@ impl Printer {
             let watermark = view.watermark.is_finite().then_some(view.watermark.0);
             console.json(&json!({ "summary": {
                 "rows": self.tally.rows,
-                "parts": self.tally.parts(view.rows_queued).into_iter()
+                "parts": self.tally.parts(view.arrivals_queued).into_iter()
                     .map(|(name, count)| json!({ "rows": count, "what": name })).collect::<Vec<_>>(),
                 "adds_up": adds_up,
                 "late_by_cause": causes,

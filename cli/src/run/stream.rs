@@ -232,7 +232,7 @@ impl<'a> Stream<'a> {
         console: &mut Console,
     ) -> Result<()> {
         let Some(dir) = &self.args.checkpoint else { return Ok(()) };
-        if 0 < self.engine.view(false).rows_queued {
+        if 0 < self.engine.view(false).arrivals_queued {
             return Ok(());
         }
         let due = self.rows_at_checkpoint + self.args.checkpoint_every <= self.printer.tally.rows;
@@ -280,7 +280,7 @@ impl<'a> Stream<'a> {
         self.print(rows, console)?;
         let Some(dir) = &self.args.checkpoint else { return Ok(()) };
         console.out.flush()?;
-        if self.engine.view(false).rows_queued == 0 {
+        if self.engine.view(false).arrivals_queued == 0 {
             self.saved(line, self.playback.arrivals, rows).store(dir)?;
         } else if let Some(saved) = &self.at_step {
             // The rows since then are read again; nothing came of them yet.
