@@ -7,7 +7,6 @@
 
 use crate::completions::{self, CompletionsArgs, ManArgs};
 use crate::console::Console;
-use crate::diagnose::Diagnosis;
 use crate::exit::{self, Exit};
 use crate::{check, explain, explore, lint, mutants, replay, shrink, tune};
 use anyhow::Result;
@@ -88,11 +87,7 @@ pub(crate) fn run() -> Exit {
         Ok(exit) => exit,
         Err(error) if exit::is_closed_pipe(&error) => Exit::Held,
         Err(error) => {
-            let text = match error.downcast_ref::<Diagnosis>() {
-                Some(shown) => shown.to_string(),
-                None => format!("error: {error:#}"),
-            };
-            let _ = writeln!(console.err, "{}", text.trim_end());
+            let _ = writeln!(console.err, "{}", exit::sentence(&error).trim_end());
             Exit::Usage
         }
     }

@@ -7,6 +7,8 @@
 
 use crate::source::Source;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use plimsoll_sim::plan_toml::PlanTomlError;
+use plimsoll_sim::trace::parse::TraceError;
 use std::fmt;
 use std::ops::Range;
 
@@ -34,6 +36,43 @@ impl fmt::Display for Diagnosis {
 }
 
 impl std::error::Error for Diagnosis {}
+
+/// What a plan in TOML has wrong.
+pub(crate) fn plan_mistake(error: &PlanTomlError) -> Mistake {
+    let PlanTomlError { span, expected, found } = error;
+    let (title, label) = ("this plan cannot be read".into(), label(expected, found));
+    Mistake { span: span.clone(), title, label, help: None }
+}
+
+/// What a trace has wrong.
+pub(crate) fn trace_mistake(source: &Source, error: &TraceError) -> Mistake {
+    let TraceError { line, column, expected, found } = error;
+    let start = offset(&source.text, *line, *column);
+    let rest = source.text.get(start..).unwrap_or_default();
+    let word = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let (title, label) = ("this trace cannot be read".into(), label(expected, found));
+    Mistake { span: start..start + word, title, label, help: None }
+}
+
+fn label(expected: &str, found: &str) -> String {
+    // What was expected may say what was found already.
+    if expected.contains("found ") {
+        format!("expected {expected}")
+    } else {
+        format!("expected {expected}, found {found}")
+    }
+}
+
+/// The byte at a line and a column, both from 1, the column in characters.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let Some(found) = text.split_inclusive('\n').nth(line.saturating_sub(1)) else {
+        return text.len();
+    };
+    let start = found.as_ptr().addr() - text.as_ptr().addr();
+    let mut characters = found.trim_end_matches('\n').char_indices();
+    let inside = characters.nth(column.saturating_sub(1)).map(|it| it.0);
+    start + inside.unwrap_or(found.trim_end_matches('\n').len())
+}
 
 /// Shows mistakes in their source.
 pub(crate) fn diagnose(source: &Source, mistakes: &[Mistake], colour: bool) -> Diagnosis {
@@ -90,6 +129,23 @@ mod tests {
   |
   = help: write `delay = \"2min\"`"
         );
+    }
+
+    #[test]
+    fn a_mistake_in_a_trace_is_found_by_its_line_and_column() {
+        let text = "plan delay=2min\n# ü\nrow p0 ü10:08 k=a";
+        let source = Source { name: "found.trace".into(), text: text.into() };
+        let of = |line, column| {
+            let (expected, found) = ("a time".into(), "`ü10:08`".into());
+            trace_mistake(&source, &TraceError { line, column, expected, found })
+        };
+        assert_eq!(&text[of(3, 8).span], "ü10:08");
+        assert_eq!(of(3, 8).label, "expected a time, found `ü10:08`");
+        assert_eq!(&text[of(1, 1).span], "plan");
+        for (line, column) in [(1, 99), (4, 1), (0, 0), (99, 99)] {
+            let span = of(line, column).span;
+            assert!(text.get(span.clone()).is_some(), "{line}:{column} gives {span:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //!
 //! Invariant: nothing else in the command ends the process.
 
+use crate::diagnose::Diagnosis;
 use std::io;
 use std::process::ExitCode;
 
@@ -54,6 +55,14 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())
+    }
+}
+
+/// An error as it is printed: what was shown in its source already, as it is.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<Diagnosis>() {
+        Some(shown) => shown.to_string(),
+        None => format!("error: {error:#}"),
     }
 }
 

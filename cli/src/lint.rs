@@ -1,17 +1,33 @@
 //! `plimsoll lint`: what is wrong with a plan, before the first row.
 //!
-//! Invariant: all problems of all files are reported at once.
+//! Invariant: all problems of all files are reported at once; a file that cannot be read hides no
+//! problem of another.
 
 use crate::console::Console;
-use crate::exit::{self, Exit};
-use anyhow::Result;
+use crate::diagnose::{Diagnosis, diagnose, plan_mistake};
+use crate::exit::Exit;
+use crate::source::{self, Source};
+use anyhow::{Result, bail};
+use plimsoll_engine::plan::check::check;
+use plimsoll_engine::plan::problem::{Problem, Severity};
+use plimsoll_sim::plan_toml::plan_from_toml;
+use serde_json::json;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 /// Say everything that is wrong with a plan: what would be refused, and what may surprise
+///
+/// Refusals end with exit code 1, warnings alone with 0.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Example:
-  plimsoll lint plan.toml")]
+  plimsoll lint plan.toml
+
+where plan.toml is, for instance:
+  [plan]
+  window = \"tumbling(10min)\"
+  delay = \"2min\"
+  key = [\"k\"]")]
 pub(crate) struct Args {
     /// Plans
     #[arg(value_name = "PLAN.toml", required = true)]
@@ -19,6 +35,78 @@ pub(crate) struct Args {
 }
 
 /// Lints.
-pub(crate) fn run(_args: &Args, _console: &mut Console) -> Result<Exit> {
-    exit::unfinished("lint")
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
+    let (mut refused, mut unread) = (false, 0);
+    for path in &args.files {
+        let read = source::read_text(path).and_then(|source| {
+            let problems = problems(&source, console.err_colour)?;
+            Ok((source, problems))
+        });
+        match read {
+            Ok((source, problems)) => {
+                refused |= problems.iter().any(Problem::is_refusal);
+                report(&source.name, &problems, console)?;
+            }
+            Err(error) if args.files.len() == 1 => return Err(error),
+            Err(error) => {
+                unread += 1;
+                writeln!(console.err, "{}", crate::exit::sentence(&error))?;
+            }
+        }
+    }
+    match unread {
+        0 if refused => Ok(Exit::Violation),
+        0 => Ok(Exit::Held),
+        1 => bail!("one plan could not be read"),
+        _ => bail!("{unread} plans could not be read"),
+    }
+}
+
+/// All problems of a plan that can be read.
+fn problems(source: &Source, colour: bool) -> Result<Vec<Problem>, Diagnosis> {
+    match plan_from_toml(&source.text, &[]) {
+        Ok(read) => Ok(check(&read.plan)),
+        Err(errors) => {
+            let mistakes: Vec<_> = errors.iter().map(plan_mistake).collect();
+            Err(diagnose(source, &mistakes, colour))
+        }
+    }
+}
+
+fn report(name: &str, problems: &[Problem], console: &mut Console) -> io::Result<()> {
+    if console.json {
+        let problems = problems.iter().map(|it| {
+            json!({
+                "code": it.code.number(),
+                "name": it.code.name(),
+                "severity": it.severity.name(),
+                "cause": it.cause,
+                "remedy": it.remedy,
+            })
+        });
+        return console.json(&json!({ "file": name, "problems": problems.collect::<Vec<_>>() }));
+    }
+    for problem in problems {
+        writeln!(console.out, "{name}: {problem}")?;
+    }
+    let count = |severity| problems.iter().filter(|it| it.severity == severity).count();
+    let (refusals, warnings) = (count(Severity::Refusal), count(Severity::Warning));
+    match (refusals, warnings) {
+        (0, 0) => writeln!(console.out, "{name}: nothing is wrong with this plan"),
+        (0, _) => writeln!(console.out, "{name}: runs, with {}", counted(warnings, "warning")),
+        _ => writeln!(
+            console.out,
+            "{name}: would be refused, for {} (and {})",
+            counted(refusals, "reason"),
+            counted(warnings, "warning")
+        ),
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        0 => format!("no {what}"),
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
 }

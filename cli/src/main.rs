@@ -19,6 +19,7 @@ mod explain;
 mod explore;
 mod lint;
 mod mutants;
+mod recording;
 mod replay;
 mod run;
 mod seeds;

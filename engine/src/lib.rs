@@ -7,7 +7,7 @@
 //! # The map
 //!
 //! `time` < `row` < {`window`, `watermark`, `late`, `output`} < {`plan`, `profile`, `state`} <
-//! `operator` < `pipeline` < {`trigger`, `progress`} < `snapshot` < `job`.
+//! `operator` < `pipeline` < `trigger` < `job` < {`progress`, `snapshot`}.
 
 pub mod job;
 pub mod late;

@@ -45,6 +45,8 @@ pub struct Pipeline {
     /// What judges the next row, where the watermark takes effect per row.
     in_force: InForce,
     record: StepRecord,
+    /// Whether an item of this step has computed c and w anew.
+    evaluated: bool,
     admission: Admission,
     exceptions: Vec<Exception>,
     closings: Vec<Closing>,
@@ -67,6 +69,7 @@ impl Pipeline {
             generator,
             in_force,
             record: empty_record(),
+            evaluated: false,
             exceptions: Vec::new(),
             closings: Vec::new(),
         }
@@ -85,6 +88,7 @@ impl Pipeline {
         self.record = StepRecord { step, kind, now, ..empty_record() };
         self.record.late = self.late_now().watermark;
         self.record.evict = self.schedule.evict().watermark;
+        self.evaluated = false;
         self.ledger.begin_step();
     }
 
@@ -114,6 +118,7 @@ impl Pipeline {
     }
 
     fn run_per_row(&mut self, rows: &RowBatch, range: Range<usize>, out: &mut Output) -> usize {
+        self.evaluated = true;
         let watermark = self.generator.watermark();
         let stop = match &self.operator {
             Some(it) => it.next_end(watermark),
@@ -245,6 +250,7 @@ impl Pipeline {
     /// Something other than a row was seen: where the watermark takes effect per row it counts now.
     fn moved(&mut self, id: ItemId, out: &mut Output) {
         if self.schedule.per_row() {
+            self.evaluated = true;
             self.generator.evaluate(self.record.now, id, false);
             self.note_in_force();
             self.evict(self.in_force, out);
@@ -267,9 +273,11 @@ impl Pipeline {
             self.note_in_force();
             self.evict(self.generator.in_force(), out);
         } else if self.schedule.per_row() {
-            // The clock may have moved since the last item.
-            self.generator.evaluate(self.record.now, id, false);
-            self.note_in_force();
+            // A step without items evaluates once; one with items has done so after each.
+            if !self.evaluated {
+                self.generator.evaluate(self.record.now, id, false);
+                self.note_in_force();
+            }
             self.evict(self.in_force, out);
         } else {
             self.evict(self.schedule.evict(), out);

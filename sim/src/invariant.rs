@@ -2,11 +2,35 @@
 //!
 //! Each is gated by its stated precondition: a configuration that it does not cover *skips* it, and
 //! the report says so. It never cries wolf. Names and numbers: semantics section 16.
+//!
+//! Where several break at one item, the most telling is reported: [`for_trace`] lists them in that
+//! order. First what explains most of what follows: who is idle (I37), what must leave no trace (I38,
+//! I29), how the candidate is combined (I8, I7) and bounded (I2); then what became of windows (I32,
+//! I20, I13, I4, I5, I3, I6); then what figures say of themselves and whether numbers add up; a
+//! watermark that falls (I1) last, because most of the others explain it. After them comes the
+//! [`oracle`] (I43, I42, I41), which sees everything and explains the least.
+//!
+//! Invariant: a check compares what the system says with what it said before and with the trace's
+//! past ([`past`]); it shares no logic with the engine.
 
+pub mod closing;
+pub mod combined;
+pub mod conservation;
+pub mod counters;
+pub mod ending;
+pub mod inert;
+pub mod note;
 pub mod oracle;
+pub mod past;
+pub mod silence;
+pub mod twin;
+pub mod watermark;
+mod words;
+pub mod writing;
 
 use crate::system::View;
 use crate::trace::{Item, Trace};
+use past::{Past, Scope};
 use plimsoll_engine::output::Output;
 use plimsoll_engine::row::ItemId;
 
@@ -37,12 +61,97 @@ pub struct Violation {
 }
 
 /// A check that runs after every item.
-pub trait Invariant {
+pub trait Invariant: std::fmt::Debug {
     /// Number and name.
     fn name(&self) -> &'static str;
-    /// Looks at what just happened.
+    /// Looks at what just happened, beside the past that already knows of it.
     ///
     /// # Errors
     /// The evidence, where the invariant is broken.
-    fn observe(&mut self, seen: &Observation<'_>) -> Result<(), String>;
+    fn observe(&mut self, seen: &Observation<'_>, past: &Past) -> Result<(), String>;
 }
+
+/// A check that a configuration does not allow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Skipped {
+    /// Its number and name.
+    pub name: &'static str,
+    /// What it would need.
+    pub missing: &'static str,
+}
+
+/// The checks of one run, the most telling first.
+#[derive(Debug)]
+pub struct Checks {
+    /// What the run has shown so far.
+    pub past: Past,
+    /// Those that run.
+    pub active: Vec<Box<dyn Invariant>>,
+    /// Those that do not, and why.
+    pub skipped: Vec<Skipped>,
+}
+
+impl Checks {
+    /// Looks at an item.
+    ///
+    /// # Errors
+    /// The most telling of the invariants that it breaks.
+    pub fn observe(&mut self, seen: &Observation<'_>) -> Result<(), Violation> {
+        self.past.observe(seen);
+        for it in &mut self.active {
+            if let Err(evidence) = it.observe(seen, &self.past) {
+                return Err(Violation { name: it.name(), at: seen.id, evidence });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One entry of the list: the name, and the check or what is missing for it.
+type Entry = (&'static str, fn(&Scope) -> Result<Box<dyn Invariant>, &'static str>);
+
+/// All checks of this module, the most telling first.
+const ALL: &[Entry] = &[
+    (silence::IDLE, silence::idle),
+    (inert::GUARDED, inert::guarded),
+    (inert::DROPPED, inert::dropped),
+    (combined::LOWERS, combined::lowers),
+    (combined::MINIMUM, combined::minimum),
+    (watermark::JUSTIFIED, watermark::justified),
+    (ending::ENDS, ending::ends),
+    (writing::COMPLETE, writing::complete),
+    (writing::ONCE, writing::once),
+    (closing::RESURRECTION, closing::resurrection),
+    (closing::LIVE, closing::live),
+    (closing::FIRES, closing::fires),
+    (watermark::INTERLOCK, watermark::interlock),
+    (note::DROPPED, note::dropped),
+    (note::KNOWN, note::known),
+    (writing::UPDATE, writing::update),
+    (conservation::SLIDING, conservation::sliding),
+    (counters::COUNTERS, counters::counters),
+    (conservation::CONSERVATION, conservation::conservation),
+    (watermark::MONOTONE, watermark::monotone),
+];
+
+/// Number and name of every check of this module, in the order of reports.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|it| it.0)
+}
+
+/// The checks for a trace.
+pub fn for_trace(trace: &Trace) -> Checks {
+    let past = Past::new(trace);
+    let mut active = Vec::with_capacity(ALL.len());
+    let mut skipped = Vec::new();
+    for (name, build) in ALL {
+        match build(&past.scope) {
+            Ok(it) => active.push(it),
+            Err(missing) => skipped.push(Skipped { name, missing }),
+        }
+    }
+    Checks { past, active, skipped }
+}
+
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,9 @@ pub trait System {
     fn view(&self, deep: bool) -> View<'_>;
 }
 
+/// Makes a fresh system for one and the same plan; the argument is the seed of its hashers.
+pub type Make<'a> = dyn Fn(u64) -> Box<dyn System> + 'a;
+
 /// What invariants may see of a system besides its output.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {

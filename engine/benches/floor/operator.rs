@@ -109,9 +109,10 @@ pub(crate) fn run(plan: &Plan, batches: &[RowBatch]) -> Digest {
         let mut from = 0;
         bounds.clear();
         bounds.resize(batch.len(), EventTime::MIN);
-        for row in 0..batch.len() {
+        let times = &batch.columns[0].values[..batch.len()];
+        for (row, time) in times.iter().enumerate() {
             bounds[row] = watermark;
-            let time = EventTime(batch.columns[0].values[row]);
+            let time = EventTime(*time);
             if max < time {
                 max = time;
                 watermark = time - delay;

@@ -22,7 +22,7 @@ use crate::row::{ColumnKind, RowBatch};
 use crate::state::fold::{Any, CountAndSum, Fold};
 use crate::state::layout::{CHANGED, Groups, Layout, STAMP};
 use crate::state::slices::{Part, Slices};
-use crate::state::table::{Columns, Index, Keys, OneColumn};
+use crate::state::table::{Columns, Index, Keys, OneColumn, RUN};
 use crate::time::EventTime;
 use crate::window::Window;
 use crate::window::assign::Assigner;
@@ -41,6 +41,7 @@ pub struct WindowAggregate {
     evicted: EventTime,
     /// Used while a window is put together from its slices.
     scratch: Index,
+    block: Block,
 }
 
 /// A row that was not simply counted into all its windows.
@@ -93,6 +94,7 @@ impl WindowAggregate {
             slices: Slices::new(Assigner::new(window.window), layout, hash_seed),
             evicted: EventTime::MIN,
             scratch: Index::new(hash_seed),
+            block: Block::default(),
         }
     }
 
@@ -113,6 +115,7 @@ impl WindowAggregate {
             OutputMode::Complete => LateBound::Same(EventTime::MIN),
             OutputMode::Append | OutputMode::Update => late,
         };
+        assert!(u32::try_from(rows.len()).is_ok(), "a batch has fewer than 2^32 rows");
         let start = range.start;
         let times = &rows.columns[self.time].values;
         let rows_here = Rows { times, end: range.end.min(times.len()), skip, late };
@@ -139,6 +142,8 @@ impl WindowAggregate {
         }
     }
 
+    /// Rows are taken in blocks and sorted by slice, which costs no branch per row; then each
+    /// slice's rows go into its table in one run.
     fn apply_by<K: Keys, F: Fold>(
         &mut self,
         rows: Rows<'_>,
@@ -147,53 +152,70 @@ impl WindowAggregate {
         fold: F,
         exceptions: &mut Vec<Exception>,
     ) -> u64 {
-        let update = self.mode == OutputMode::Update;
         let mut counted = 0;
-        let mut row = start;
-        while row < rows.end {
-            if !rows.skip.is_empty() && rows.skip[row] {
-                row += 1;
-                continue;
+        let mut block = std::mem::take(&mut self.block);
+        for from in (start..rows.end).step_by(BLOCK) {
+            let before = exceptions.len();
+            block.start(from..rows.end.min(from + BLOCK), rows.skip);
+            for round in 0.. {
+                let Some(first) = block.first() else { break };
+                let time = EventTime(rows.times[first]);
+                // Rows all over time: not sorted any further, each one looked up.
+                let alone = round == ROUNDS;
+                let slice = if alone { EVERYWHERE } else { self.slices.slice(time) };
+                let doubtful = block.split(rows, slice, self.evicted.0);
+                if alone || doubtful {
+                    for i in 0..block.inside {
+                        let row = [block.list[i]];
+                        let time = EventTime(rows.times[row[0] as usize]);
+                        let bound = rows.late.of(row[0] as usize);
+                        if let Some(number) = self.judge(row[0] as usize, time, bound, exceptions) {
+                            self.put(number, keys, fold, &row);
+                            counted += 1;
+                        }
+                    }
+                } else if let Some(number) = self.slices.main(time) {
+                    self.put(number, keys, fold, &block.list[..block.inside]);
+                    counted += block.inside as u64;
+                } else {
+                    for row in &block.list[..block.inside] {
+                        let row = *row as usize;
+                        let bound = rows.late.of(row);
+                        exceptions.push(Exception {
+                            row,
+                            lost: 0,
+                            kept: 0,
+                            no_window: true,
+                            bound,
+                        });
+                    }
+                }
             }
-            let time = EventTime(rows.times[row]);
-            let bound = rows.late.of(row);
-            // Rows that are later than both are lost for no window.
-            let part = if bound.max(self.evicted) < time { self.slices.lately(time) } else { None };
-            let number = match part {
-                Some(number) => number,
-                None => match self.judge(row, time, bound, exceptions) {
-                    Some(number) => number,
-                    None => {
-                        row += 1;
-                        continue;
-                    }
-                },
-            };
-            let after = self.evicted.0.saturating_add(1);
-            let part = self.slices.part_mut(number);
-            let from = row;
-            put(part, keys, fold, row, update);
-            row += 1;
-            if part.from == EventTime::MIN {
-                row = match rows.late {
-                    LateBound::Same(bound) => {
-                        let after = after.max(bound.0.saturating_add(1));
-                        run(part, rows, row, after, |_, _| true, keys, fold, update)
-                    }
-                    LateBound::PerRow(bounds) => {
-                        let bounds = &bounds[..rows.end];
-                        let is_later = |row: usize, time: i64| bounds[row].0 < time;
-                        run(part, rows, row, after, is_later, keys, fold, update)
-                    }
-                };
+            exceptions[before..].sort_unstable_by_key(|it| it.row);
+        }
+        self.block = block;
+        counted
+    }
+
+    /// Puts rows into a part.
+    #[inline]
+    fn put<K: Keys, F: Fold>(&mut self, number: usize, keys: K, fold: F, rows: &[u32]) {
+        let part = self.slices.part_mut(number);
+        if self.mode == OutputMode::Update {
+            match F::STRIDE {
+                4 => put::<K, F, 4, true>(part, keys, fold, rows),
+                _ => put::<K, F, 0, true>(part, keys, fold, rows),
             }
-            counted += (row - from) as u64;
+            let name = (part.slice.start, part.from);
             if !part.changed.is_empty() {
-                let name = (part.slice.start, part.from);
                 self.slices.changed.insert(name);
             }
+        } else {
+            match F::STRIDE {
+                4 => put::<K, F, 4, false>(part, keys, fold, rows),
+                _ => put::<K, F, 0, false>(part, keys, fold, rows),
+            }
         }
-        counted
     }
 
     /// Judges a row in full; the part that it goes to, if it counts anywhere.
@@ -249,53 +271,127 @@ impl WindowAggregate {
     }
 }
 
-/// Puts one row into a part.
-#[inline(always)]
-fn put<K: Keys, F: Fold>(part: &mut Part, keys: K, fold: F, row: usize, update: bool) {
-    let groups = &mut part.table.groups;
-    let group = match F::STRIDE {
-        4 => part.table.index.find_or_add::<K, 4>(groups, keys, row),
-        _ => part.table.index.find_or_add::<K, 0>(groups, keys, row),
-    };
-    fold.fold(groups, group, row);
-    if update {
-        let at = groups.layout.stamp();
-        let word = &mut groups.of_mut(group)[at];
-        if *word & CHANGED == 0 {
-            *word |= CHANGED;
-            part.changed.push(group as u32);
+/// Rows per block, how many slices of a block get a run of their own.
+const BLOCK: usize = 1024;
+const ROUNDS: usize = 12;
+const EVERYWHERE: Window = Window { start: EventTime::MIN, end: EventTime::MAX };
+
+/// A block of rows, being sorted by slice. Used again for every block.
+#[derive(Debug, Default)]
+struct Block {
+    /// Its first row.
+    from: usize,
+    /// Rows of the slice at hand: the first `inside`.
+    list: Vec<u32>,
+    inside: usize,
+    /// Rows of other slices, counted from `from`: the first `outside`.
+    rest: Vec<u32>,
+    outside: usize,
+    /// Nothing was sorted yet and no row is passed over: `rest` is 0, 1, 2 and so on, unwritten.
+    whole: bool,
+}
+
+impl Block {
+    fn start(&mut self, rows: Range<usize>, skip: &[bool]) {
+        let count = rows.len();
+        if self.list.len() < count {
+            self.list.resize(count, 0);
+            self.rest.resize(count, 0);
         }
+        (self.from, self.outside, self.whole) = (rows.start, count, skip.is_empty());
+        if !skip.is_empty() {
+            self.outside = 0;
+            for (i, skip) in (0..).zip(&skip[rows]) {
+                self.rest[self.outside] = i;
+                self.outside += usize::from(!skip);
+            }
+        }
+    }
+
+    fn first(&self) -> Option<usize> {
+        match self.outside {
+            0 => None,
+            _ if self.whole => Some(self.from),
+            _ => Some(self.from + self.rest[0] as usize),
+        }
+    }
+
+    /// Moves the rows of a slice from the rest to the list, both in order. Whether any of them is
+    /// not later than its bound and what was evicted, and so may be lost for some window.
+    fn split(&mut self, rows: Rows<'_>, slice: Window, evicted: i64) -> bool {
+        let times = &rows.times[self.from..rows.end];
+        match rows.late {
+            LateBound::Same(bound) => {
+                let latest = bound.0.max(evicted);
+                self.split_by(times, slice, |_| latest)
+            }
+            LateBound::PerRow(bounds) => {
+                let bounds = &bounds[self.from..rows.end];
+                self.split_by(times, slice, |i| bounds[i].0.max(evicted))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn split_by(&mut self, times: &[i64], slice: Window, latest: impl Fn(usize) -> i64) -> bool {
+        if std::mem::take(&mut self.whole) {
+            self.sort::<true>(times, slice, latest)
+        } else {
+            self.sort::<false>(times, slice, latest)
+        }
+    }
+
+    #[inline(always)]
+    fn sort<const WHOLE: bool>(
+        &mut self,
+        times: &[i64],
+        slice: Window,
+        latest: impl Fn(usize) -> i64,
+    ) -> bool {
+        let low = slice.start.0;
+        let span = slice.end.0.wrapping_sub(low) as u64;
+        let from = self.from as u32;
+        let rest = &mut self.rest[..self.outside];
+        let list = &mut self.list[..rest.len()];
+        let (mut inside, mut outside) = (0, 0);
+        let mut doubtful = false;
+        for i in 0..rest.len() {
+            let at = if WHOLE { i as u32 } else { rest[i] };
+            let time = times[at as usize];
+            let is_inside = (time.wrapping_sub(low) as u64) < span;
+            list[inside] = from + at;
+            rest[outside] = at;
+            inside += usize::from(is_inside);
+            outside += usize::from(!is_inside);
+            doubtful |= is_inside & (time <= latest(at as usize));
+        }
+        (self.inside, self.outside) = (inside, outside);
+        doubtful
     }
 }
 
-/// Puts rows into a part as long as they belong there without doubt; the number of the first that
-/// does not.
+/// Puts rows into a part, in order.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the hot loop: everything it needs, in registers")]
-fn run<K: Keys, F: Fold>(
+fn put<K: Keys, F: Fold, const STRIDE: usize, const UPDATE: bool>(
     part: &mut Part,
-    rows: Rows<'_>,
-    start: usize,
-    after: i64,
-    is_later: impl Fn(usize, i64) -> bool,
     keys: K,
     fold: F,
-    update: bool,
-) -> usize {
-    let low = part.slice.start.0.max(after);
-    let span = part.slice.end.0.saturating_sub(low).max(0) as u64;
-    let times = &rows.times[..rows.end];
-    let mut row = start;
-    while row < times.len() {
-        let time = times[row];
-        if span <= time.wrapping_sub(low) as u64
-            || !is_later(row, time)
-            || (!rows.skip.is_empty() && rows.skip[row])
-        {
-            break;
+    rows: &[u32],
+) {
+    let stamp = part.table.groups.layout.stamp();
+    for run in rows.chunks(RUN) {
+        let mut open = part.table.index.open(&mut part.table.groups, run.len());
+        for row in run {
+            let row = *row as usize;
+            let group = open.find_or_add::<K, STRIDE>(keys, row);
+            let layout = open.layout;
+            let (words, side) = open.both::<STRIDE>(group);
+            fold.fold(layout, words, side, group, row);
+            if UPDATE && words[stamp] & CHANGED == 0 {
+                words[stamp] |= CHANGED;
+                part.changed.push(group as u32);
+            }
         }
-        put(part, keys, fold, row, update);
-        row += 1;
+        open.close();
     }
-    row
 }

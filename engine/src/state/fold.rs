@@ -7,14 +7,30 @@
 
 use crate::plan::Aggregate;
 use crate::row::Column;
-use crate::state::layout::{CHANGED, Groups, STAMP};
+use crate::state::layout::{CHANGED, Groups, Layout, STAMP, Side};
 
 /// Puts a row's values into a group.
 pub(crate) trait Fold: Copy {
     /// Words per group where that is known beforehand; 0 where the layout says.
     const STRIDE: usize;
-    /// Folds row `row` into group `group`.
-    fn fold(self, groups: &mut Groups, group: usize, row: usize);
+    /// Folds row `row` into the words of group `group`.
+    fn fold(self, layout: &Layout, words: &mut [i64], side: &mut Side, group: usize, row: usize);
+}
+
+/// Adds to a word; what does not fit any more goes to the side.
+#[inline(always)]
+fn add(word: &mut i64, value: i64, side: &mut Side, group: usize, at: usize) {
+    match word.checked_add(value) {
+        Some(sum) => *word = sum,
+        None => carry(side, group, at, i128::from(std::mem::replace(word, value))),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn carry(side: &mut Side, group: usize, at: usize, value: i128) {
+    let entry = side.entry((group as u32, at as u32)).or_insert(0);
+    *entry = entry.saturating_add(value);
 }
 
 /// The usual plan over columns without nulls.
@@ -30,21 +46,12 @@ impl Fold for CountAndSum<'_> {
     const STRIDE: usize = 4;
 
     #[inline(always)]
-    fn fold(self, groups: &mut Groups, group: usize, row: usize) {
-        let value = self.values[row];
-        let [_, stamp, count, sum] = &mut groups.words[group * 4..group * 4 + 4] else {
-            unreachable!("the usual plan takes four words")
-        };
+    fn fold(self, _: &Layout, words: &mut [i64], side: &mut Side, group: usize, row: usize) {
+        let [_, stamp, count, sum] = words else { unreachable!("the usual plan takes four words") };
         // No key is null and the sum has a value now: the only flag that may stay is this one.
         *stamp = *stamp & CHANGED | self.stamp;
         *count = count.wrapping_add(1);
-        match sum.checked_add(value) {
-            Some(fits) => *sum = fits,
-            None => {
-                let left = std::mem::replace(sum, value);
-                groups.carry(group, 3, i128::from(left));
-            }
-        }
+        add(sum, self.values[row], side, group, 3);
     }
 }
 
@@ -61,10 +68,7 @@ impl Fold for Any<'_> {
     const STRIDE: usize = 0;
 
     #[inline]
-    fn fold(self, groups: &mut Groups, group: usize, row: usize) {
-        let Groups { layout, words, side } = groups;
-        let stride = layout.stride();
-        let words = &mut words[group * stride..(group + 1) * stride];
+    fn fold(self, layout: &Layout, words: &mut [i64], side: &mut Side, group: usize, row: usize) {
         let stamp = &mut words[layout.stamp()];
         *stamp = *stamp & !STAMP | self.stamp;
         for it in &layout.accumulators {
@@ -83,19 +87,11 @@ impl Fold for Any<'_> {
                 }
                 Aggregate::Min(_) => words[at] = words[at].min(value),
                 Aggregate::Max(_) => words[at] = words[at].max(value),
-                Aggregate::Sum(_) | Aggregate::Avg(_) => {
-                    let (sum, left) = words[at].overflowing_add(value);
-                    if left {
-                        let entry = side.entry((group as u32, at as u32)).or_insert(0);
-                        *entry = entry.saturating_add(i128::from(words[at]));
-                        words[at] = value;
-                    } else {
-                        words[at] = sum;
-                    }
-                    if let Aggregate::Avg(_) = it.aggregate {
-                        words[at + 1] = words[at + 1].wrapping_add(1);
-                        continue;
-                    }
+                Aggregate::Sum(_) => add(&mut words[at], value, side, group, at),
+                Aggregate::Avg(_) => {
+                    add(&mut words[at], value, side, group, at);
+                    words[at + 1] = words[at + 1].wrapping_add(1);
+                    continue;
                 }
             }
             words[it.none.word] &= !it.none.bit;
@@ -103,17 +99,20 @@ impl Fold for Any<'_> {
     }
 }
 
-/// Adds group `from_group` of `from` to group `into_group` of `into`; both have the same layout.
+/// Adds group `theirs` of `from` to the words of group `group`; both have the same layout.
 #[inline]
-pub(crate) fn merge(into: &mut Groups, into_group: usize, from: &Groups, from_group: usize) {
-    let theirs = from.of(from_group);
-    let Groups { layout, words, side } = into;
-    let stride = layout.stride();
-    let ours = &mut words[into_group * stride..(into_group + 1) * stride];
-    let mut carry = |at: usize, value: i128| {
-        let entry = side.entry((into_group as u32, at as u32)).or_insert(0);
-        *entry = entry.saturating_add(value);
+pub(crate) fn merge(
+    layout: &Layout,
+    ours: &mut [i64],
+    side: &mut Side,
+    group: usize,
+    from: &Groups,
+    theirs: usize,
+) {
+    let their_side = |at| {
+        if from.side.is_empty() { None } else { from.side.get(&(theirs as u32, at as u32)) }
     };
+    let theirs = from.of(theirs);
     for it in &layout.accumulators {
         let at = it.at;
         match it.aggregate {
@@ -124,17 +123,9 @@ pub(crate) fn merge(into: &mut Groups, into_group: usize, from: &Groups, from_gr
             Aggregate::Min(_) => ours[at] = ours[at].min(theirs[at]),
             Aggregate::Max(_) => ours[at] = ours[at].max(theirs[at]),
             Aggregate::Sum(_) | Aggregate::Avg(_) => {
-                let (sum, left) = ours[at].overflowing_add(theirs[at]);
-                if left {
-                    carry(at, i128::from(ours[at]));
-                    ours[at] = theirs[at];
-                } else {
-                    ours[at] = sum;
-                }
-                if !from.side.is_empty()
-                    && let Some(more) = from.side.get(&(from_group as u32, at as u32))
-                {
-                    carry(at, *more);
+                add(&mut ours[at], theirs[at], side, group, at);
+                if let Some(more) = their_side(at) {
+                    carry(side, group, at, *more);
                 }
                 if let Aggregate::Avg(_) = it.aggregate {
                     ours[at + 1] = ours[at + 1].wrapping_add(theirs[at + 1]);
@@ -148,18 +139,14 @@ pub(crate) fn merge(into: &mut Groups, into_group: usize, from: &Groups, from_gr
     }
 }
 
-/// [`merge`] for the usual plan.
+/// [`merge`] for the usual plan, where `from` has nothing on the side.
 #[inline(always)]
-pub(crate) fn merge_usual(into: &mut Groups, into_group: usize, from: &Groups, from_group: usize) {
-    let theirs = &from.words[from_group * 4..from_group * 4 + 4];
-    let ours = &mut into.words[into_group * 4..into_group * 4 + 4];
-    match ours[3].checked_add(theirs[3]) {
-        Some(sum) if from.side.is_empty() => {
-            ours[2] = ours[2].wrapping_add(theirs[2]);
-            ours[3] = sum;
-            // The flag of the sum stays only where neither had a value.
-            ours[1] &= theirs[1] | !(CHANGED << 2);
-        }
-        _ => merge(into, into_group, from, from_group),
-    }
+pub(crate) fn merge_usual(ours: &mut [i64], side: &mut Side, group: usize, theirs: &[i64]) {
+    let ([_, flags, count, sum], [_, their_flags, their_count, their_sum]) = (ours, theirs) else {
+        unreachable!("the usual plan takes four words")
+    };
+    // The flag of the sum stays only where neither had a value.
+    *flags &= their_flags | !(CHANGED << 2);
+    *count = count.wrapping_add(*their_count);
+    add(sum, *their_sum, side, group, 3);
 }

@@ -154,20 +154,26 @@ impl Layout {
     }
 }
 
+/// What sums have left over, by group and word.
+pub(crate) type Side = BTreeMap<(u32, u32), i128>;
+
 /// Groups of one window or slice, in the order in which their keys first arrived. A window that is
 /// put together from several slices has the keys of its first slice first.
 #[derive(Clone, Debug)]
 pub struct Groups {
     pub(crate) layout: Arc<Layout>,
+    /// Words of the groups; those behind the last group mean nothing.
     pub(crate) words: Vec<i64>,
-    /// What sums have left over, by group and word.
-    pub(crate) side: BTreeMap<(u32, u32), i128>,
+    /// How many groups.
+    pub(crate) len: usize,
+    /// What sums have left over.
+    pub(crate) side: Side,
 }
 
 impl Groups {
     /// No groups.
     pub(crate) const fn new(layout: Arc<Layout>) -> Self {
-        Self { layout, words: Vec::new(), side: BTreeMap::new() }
+        Self { layout, words: Vec::new(), len: 0, side: Side::new() }
     }
 
     /// Empty groups in used memory, if there is any.
@@ -186,27 +192,31 @@ impl Groups {
 
     /// Forgets all groups, keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.words.clear();
+        self.len = 0;
         self.side.clear();
     }
 
     /// How many groups.
-    pub fn len(&self) -> usize {
-        self.words.len() / self.layout.stride()
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.len
     }
 
     /// Whether there are none.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.len == 0
     }
 
     /// Key column `column` (position in the plan's `keys`) of group `group`; `None` is null.
+    #[inline]
     pub fn key(&self, group: usize, column: usize) -> Option<i64> {
         assert!(column < self.layout.keys.len(), "a key has no column {column}");
         self.layout.key(self.of(group), column)
     }
 
     /// Aggregate `aggregate` (position in the plan's `aggregates`) of group `group`.
+    #[inline]
     pub fn value(&self, group: usize, aggregate: usize) -> Value {
         let words = self.of(group);
         let Accumulator { aggregate, at, none } = self.layout.accumulators[aggregate];
@@ -227,6 +237,11 @@ impl Groups {
         }
     }
 
+    /// The words of all groups.
+    pub(crate) fn all(&self) -> &[i64] {
+        &self.words[..self.len * self.layout.stride()]
+    }
+
     /// The words of a group.
     #[inline]
     pub(crate) fn of(&self, group: usize) -> &[i64] {
@@ -236,7 +251,7 @@ impl Groups {
 
     /// The words of each group, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[i64]> {
-        self.words.chunks_exact(self.layout.stride())
+        self.all().chunks_exact(self.layout.stride())
     }
 
     /// The words of a group, to be changed.
@@ -246,29 +261,27 @@ impl Groups {
         &mut self.words[group * stride..(group + 1) * stride]
     }
 
+    /// The words of a group and what sums have left over, to be changed.
+    #[inline]
+    pub(crate) fn both(&mut self, group: usize) -> (&mut [i64], &mut Side) {
+        let stride = self.layout.stride();
+        (&mut self.words[group * stride..(group + 1) * stride], &mut self.side)
+    }
+
     #[inline]
     fn has(&self, words: &[i64], flag: Flag) -> bool {
         words[flag.word] & flag.bit != 0
     }
 
     /// The sum whose word is `at`.
+    #[inline]
     pub(crate) fn sum(&self, group: usize, at: usize) -> i128 {
         let word = i128::from(self.of(group)[at]);
-        match self.side.is_empty() {
-            true => word,
-            false => match self.side.get(&(group as u32, at as u32)) {
-                Some(side) => side.saturating_add(word),
-                None => word,
-            },
+        if self.side.is_empty() {
+            return word;
         }
-    }
-
-    /// Adds to a sum that leaves its word.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn carry(&mut self, group: usize, at: usize, value: i128) {
-        let side = self.side.entry((group as u32, at as u32)).or_insert(0);
-        *side = side.saturating_add(value);
+        let side = self.side.get(&(group as u32, at as u32)).copied().unwrap_or(0);
+        side.saturating_add(word)
     }
 
     /// Bytes of memory held.

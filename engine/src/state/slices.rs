@@ -55,7 +55,7 @@ pub(crate) struct Slices {
     recent: [usize; RECENT],
 }
 
-const RECENT: usize = 4;
+const RECENT: usize = 8;
 const NOWHERE: Window = Window { start: EventTime::MAX, end: EventTime::MAX };
 
 impl Slices {
@@ -73,17 +73,32 @@ impl Slices {
         }
     }
 
+    /// The slice that holds `time`, or the hole between windows that does.
+    #[inline]
+    pub(crate) fn slice(&self, time: EventTime) -> Window {
+        match self.lately(time) {
+            Some(number) => self.parts[number].slice,
+            None => self.assigner.slice(time),
+        }
+    }
+
+    /// The main part of a slice that holds `time`; `None` where it is in no window.
+    #[inline]
+    pub(crate) fn main(&mut self, time: EventTime) -> Option<usize> {
+        if let Some(number) = self.lately(time) {
+            return Some(number);
+        }
+        if self.assigner.window_count(time) == 0 {
+            return None;
+        }
+        Some(self.open(time, EventTime::MIN))
+    }
+
     /// The main part of the slice that holds `time`, if it was used lately.
     #[inline]
-    pub(crate) fn lately(&mut self, time: EventTime) -> Option<usize> {
-        for i in 0..RECENT {
-            let number = self.recent[i];
-            if self.parts.get(number).is_some_and(|it| it.slice.contains(time)) {
-                self.recent.swap(0, i);
-                return Some(number);
-            }
-        }
-        None
+    fn lately(&self, time: EventTime) -> Option<usize> {
+        let holds = |it: &usize| self.parts.get(*it).is_some_and(|it| it.slice.contains(time));
+        self.recent.iter().copied().find(holds)
     }
 
     /// The part of the slice that holds `time` which counts after `from`; made if it is not there.

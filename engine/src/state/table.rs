@@ -9,7 +9,7 @@
 //! Invariant: each key that arrived has one group, and group numbers follow the order of arrival.
 
 use crate::row::Column;
-use crate::state::layout::{CHANGED, Groups, Layout};
+use crate::state::layout::{CHANGED, Groups, Layout, Side};
 use std::sync::Arc;
 
 /// Where keys come from: a batch of rows, or the groups of another table.
@@ -178,6 +178,8 @@ pub(crate) struct Index {
 }
 
 const SMALLEST: usize = 16;
+/// For so many keys at once room is made; keys that are there already waste it.
+pub(crate) const RUN: usize = 128;
 
 impl Index {
     /// An index of nothing.
@@ -203,50 +205,37 @@ impl Index {
         }
     }
 
-    /// The group of key number `row`; a new one, before any value, if it has none. `STRIDE` is the
-    /// number of words per group, or 0 where only the layout knows.
-    #[inline(always)]
-    pub(crate) fn find_or_add<K: Keys, const STRIDE: usize>(
-        &mut self,
-        groups: &mut Groups,
-        keys: K,
-        row: usize,
-    ) -> usize {
-        let stride = if STRIDE == 0 { groups.layout.stride() } else { STRIDE };
-        let tag = keys.hash(self.seed, row);
-        let mask = self.slots.len() - 1;
-        let mut at = (tag >> self.shift) as usize;
-        loop {
-            let slot = self.slots[at & mask];
-            if (slot >> 32) as u32 == tag {
-                let group = slot as u32 as usize;
-                if keys.is(row, &groups.words[group * stride..group * stride + stride]) {
-                    return group;
-                }
-            } else if slot == 0 {
-                break;
-            }
-            at += 1;
+    /// Opens the groups for up to `more` new keys.
+    #[inline]
+    pub(crate) fn open<'a>(&'a mut self, groups: &'a mut Groups, more: usize) -> Open<'a> {
+        if self.slots.len() < (self.used + more) * 2 {
+            self.grow((self.used + more) * 2);
         }
-        let group = self.used;
-        self.slots[at & mask] = u64::from(tag) << 32 | group as u64;
-        self.used += 1;
-        let from = groups.words.len();
-        groups.words.extend_from_slice(&groups.layout.initial);
-        keys.write(row, &mut groups.words[from..]);
-        if self.used * 2 > self.slots.len() {
-            self.grow();
+        let Groups { layout, words, len, side } = groups;
+        let room = (*len + more) * layout.stride();
+        if words.len() < room {
+            words.resize(room.max(words.len() * 2), 0);
         }
-        group
+        Open {
+            slots: &mut self.slots,
+            shift: self.shift,
+            seed: self.seed,
+            layout,
+            words,
+            side,
+            len: *len,
+            index_len: &mut self.used,
+            groups_len: len,
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        assert!(self.slots.len() < 1 << 31, "a slice of time holds at most 2^30 keys");
+    fn grow(&mut self, least: usize) {
+        assert!(least <= 1 << 31, "a slice of time holds at most 2^30 keys");
         let small = std::mem::take(&mut self.slots);
-        self.slots = vec![0; small.len() * 2];
-        self.shift -= 1;
+        self.slots = vec![0; least.next_power_of_two()];
+        self.shift = 32 - self.slots.len().trailing_zeros();
         let mask = self.slots.len() - 1;
         for slot in small {
             if slot != 0 {
@@ -273,6 +262,75 @@ impl Index {
     /// Bytes of memory held.
     pub(crate) fn memory_bytes(&self) -> u64 {
         (self.slots.capacity() * 8) as u64
+    }
+}
+
+/// Keys that are added to a table one after the other; room for all of them was made before.
+pub(crate) struct Open<'a> {
+    slots: &'a mut [u64],
+    shift: u32,
+    seed: u64,
+    pub(crate) layout: &'a Layout,
+    words: &'a mut [i64],
+    pub(crate) side: &'a mut Side,
+    len: usize,
+    index_len: &'a mut usize,
+    groups_len: &'a mut usize,
+}
+
+impl Open<'_> {
+    /// The group of key number `row`; a new one, before any value, if it has none. `STRIDE` is the
+    /// number of words per group, or 0 where only the layout knows.
+    #[inline(always)]
+    pub(crate) fn find_or_add<K: Keys, const STRIDE: usize>(
+        &mut self,
+        keys: K,
+        row: usize,
+    ) -> usize {
+        let tag = keys.hash(self.seed, row);
+        let mask = self.slots.len() - 1;
+        let mut at = (tag >> self.shift) as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if (slot >> 32) as u32 == tag {
+                let group = slot as u32 as usize;
+                if keys.is(row, self.of::<STRIDE>(group)) {
+                    return group;
+                }
+            } else if slot == 0 {
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        let group = self.len;
+        self.slots[at] = u64::from(tag) << 32 | group as u64;
+        self.len += 1;
+        let layout = self.layout;
+        let words = self.of::<STRIDE>(group);
+        words.copy_from_slice(&layout.initial);
+        keys.write(row, words);
+        group
+    }
+
+    /// The words of a group.
+    #[inline(always)]
+    pub(crate) fn of<const STRIDE: usize>(&mut self, group: usize) -> &mut [i64] {
+        let stride = if STRIDE == 0 { self.layout.stride() } else { STRIDE };
+        &mut self.words[group * stride..group * stride + stride]
+    }
+
+    /// The words of a group, and what sums have left over.
+    #[inline(always)]
+    pub(crate) fn both<const STRIDE: usize>(&mut self, group: usize) -> (&mut [i64], &mut Side) {
+        let stride = if STRIDE == 0 { self.layout.stride() } else { STRIDE };
+        (&mut self.words[group * stride..group * stride + stride], self.side)
+    }
+
+    /// Writes down how many groups there are now.
+    #[inline(always)]
+    pub(crate) fn close(self) {
+        *self.index_len = self.len;
+        *self.groups_len = self.len;
     }
 }
 
@@ -307,16 +365,12 @@ impl Table {
     /// Takes these groups; `false` where a key stands there twice.
     pub(crate) fn fill(&mut self, groups: Groups) -> bool {
         self.clear();
-        let count = groups.len();
-        for group in 0..count {
-            let into = &mut self.groups;
-            let at = self.index.find_or_add::<_, 0>(into, KeysOf(&groups), group);
-            if at != group {
-                return false;
-            }
-        }
+        let mut open = self.index.open(&mut self.groups, groups.len());
+        let keys = KeysOf(&groups);
+        let once = (0..groups.len()).all(|it| open.find_or_add::<_, 0>(keys, it) == it);
+        open.close();
         self.groups = groups;
-        true
+        once
     }
 }
 
@@ -344,6 +398,13 @@ mod tests {
         column
     }
 
+    fn add<K: Keys>(table: &mut Table, keys: K, row: usize) -> usize {
+        let mut open = table.index.open(&mut table.groups, 1);
+        let group = open.find_or_add::<_, 0>(keys, row);
+        open.close();
+        group
+    }
+
     #[test]
     fn each_key_has_one_group_in_the_order_of_arrival_whatever_the_seed() {
         let layout = layout(1);
@@ -351,8 +412,7 @@ mod tests {
         let numbers = |seed| -> Vec<usize> {
             let mut table = Table::new(&layout, seed);
             let keys = OneColumn { values: &values, null: layout.null_key(0).bit };
-            let Table { index, groups } = &mut table;
-            (0..values.len()).map(|row| index.find_or_add::<_, 0>(groups, keys, row)).collect()
+            (0..values.len()).map(|row| add(&mut table, keys, row)).collect()
         };
         let mut first = std::collections::BTreeMap::new();
         let expected: Vec<usize> = values
@@ -375,9 +435,8 @@ mod tests {
         ];
         let mut table = Table::new(&layout, 7);
         let keys = Columns { layout: &layout, columns: &columns };
-        let Table { index, groups } = &mut table;
-        let found: Vec<usize> =
-            (0..6).map(|row| index.find_or_add::<_, 0>(groups, keys, row)).collect();
+        let found: Vec<usize> = (0..6).map(|row| add(&mut table, keys, row)).collect();
+        let Table { index, groups } = &table;
         assert_eq!(found, [0, 1, 2, 3, 2, 4]);
         assert_eq!((groups.key(2, 0), groups.key(4, 1)), (None, Some(i64::MAX)));
         assert_eq!(index.find(groups, keys, 5), Some(4));
@@ -390,13 +449,13 @@ mod tests {
         let keys = OneColumn { values: &values, null: layout.null_key(0).bit };
         let mut table = Table::new(&layout, 7);
         for row in 0..1_000 {
-            table.index.find_or_add::<_, 0>(&mut table.groups, keys, row);
+            add(&mut table, keys, row);
         }
         let large = table.index.slots.len();
         for _ in 0..20 {
             table.clear();
             assert_eq!(table.index.find(&table.groups, keys, 3), None);
-            assert_eq!(table.index.find_or_add::<_, 0>(&mut table.groups, keys, 3), 0);
+            assert_eq!(add(&mut table, keys, 3), 0);
         }
         assert!(large >= 2_000 && table.index.slots.len() == SMALLEST);
     }

@@ -396,7 +396,15 @@ impl Generator {
         if let Some(fallback) = self.fallback {
             self.advance_by_wall_clock(fallback, now);
         }
-        self.changed = false;
+        self.changed = self.unsettled();
+    }
+
+    /// Whether the next evaluation may differ although nothing happens: members wait to catch up
+    /// with a candidate that nobody holds.
+    fn unsettled(&self) -> bool {
+        self.rejoin() == Rejoin::CatchUp
+            && self.state.members.iter().any(|it| !it.aligned)
+            && !self.state.members.iter().any(Member::counts)
     }
 
     #[inline]

@@ -59,11 +59,26 @@ impl Phases {
     }
 }
 
+/// Lets the clock pass `time`. Before an interval trigger it stops a millisecond short of the next
+/// step: partitions that speak then are not idle in it, however short their timeout.
+fn wait_until(layout: &mut Layout<'_>, time: i64) {
+    let mut to = time.max(layout.now + 1);
+    if let Trigger::Interval(Span(every)) = layout.trace.plan.trigger {
+        let start = layout.trace.clock.0;
+        let steps = (to + 1 - start + every - 1) / every;
+        to = start + steps * every - 1;
+    }
+    layout.tick(to - layout.now);
+}
+
 /// Ends a step, where it needs saying.
 fn step(layout: &mut Layout<'_>) {
     match layout.trace.plan.trigger {
         Trigger::Batch => layout.item(Item::Batch),
-        Trigger::Interval(every) => layout.tick(every.0),
+        Trigger::Interval(every) => {
+            let since = layout.now - layout.trace.clock.0;
+            layout.tick(every.0 - since.rem_euclid(every.0));
+        }
         Trigger::Row | Trigger::Once | Trigger::AvailableNow(_) => {}
     }
 }
@@ -81,7 +96,7 @@ pub(super) fn heal(layout: &mut Layout<'_>, phases: &Phases, entropy: &Entropy<'
     let stride = (size + slide + delay) / rounds + 1;
     for round in 1..=rounds {
         let time = last + stride * round;
-        layout.tick((time - layout.now).max(1));
+        wait_until(layout, time);
         for partition in 0..layout.partitions {
             speak(layout, &mut own, partition, time);
         }

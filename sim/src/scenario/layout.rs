@@ -1,8 +1,7 @@
 //! From arrivals to items: the clock, the batches and the faults between them.
 //!
-//! Arrivals have instants; a trace's clock moves at ticks only. A tick is laid where the next arrival
-//! is far enough away, so that a world has a few rows per tick as a batch has; between, rows arrive
-//! at the instant of the last tick. A long silence is sometimes one tick and sometimes several, because
+//! Arrivals have instants; a trace's clock moves at ticks only. A tick goes to the last of a few arrivals
+//! that lie close together, and then all of them arrive: none before its instant. A long silence is sometimes one tick and sometimes several, because
 //! idleness is judged at ticks. Batches end after a drawn number of arrivals, sometimes with nothing
 //! in them. Faults strike before any item.
 //!
@@ -201,12 +200,14 @@ impl<'e> Layout<'e> {
             }
         }
         let rows = draft.arrivals.len().max(1) as i64;
-        let quantum = (draft.span * 4 / rows).max(1);
+        let quantum = (draft.span * 6 / rows).max(1);
         let mut left = batch;
-        for it in &draft.arrivals {
-            let gap = it.at - self.now;
-            if gap >= quantum || (gap > 0 && pace.chance(60)) {
-                self.pass(gap, quantum, pace);
+        for (n, it) in draft.arrivals.iter().enumerate() {
+            if it.at > self.now {
+                let until = it.at + quantum - pace.range(0, quantum);
+                let group = draft.arrivals[n..].iter().take_while(|it| it.at <= until);
+                let to = group.last().map_or(it.at, |it| it.at);
+                self.pass(to - self.now, quantum, pace);
             }
             self.arrive(it);
             left -= 1;

@@ -6,6 +6,7 @@
 //!
 //! Invariant: a table in which nothing is wrong leaves no error; anything else leaves at least one.
 
+use crate::trace::nearest;
 use crate::trace::time_text::{parse_span, parse_time};
 use std::cell::RefCell;
 use std::ops::{Range, RangeInclusive};
@@ -42,7 +43,8 @@ impl Errors {
 
 /// A table that is being read.
 pub(crate) struct Reader<'a> {
-    table: &'a DeTable<'a>,
+    /// The table.
+    pub(crate) table: &'a DeTable<'a>,
     /// Where the table stands.
     pub(crate) span: Range<usize>,
     asked: Vec<&'static str>,
@@ -68,7 +70,11 @@ fn integer(value: &DeValue<'_>) -> Option<i64> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(table: &'a DeTable<'a>, span: Range<usize>, errors: &'a Errors) -> Self {
+    pub(crate) const fn new(
+        table: &'a DeTable<'a>,
+        span: Range<usize>,
+        errors: &'a Errors,
+    ) -> Self {
         Self { table, span, asked: Vec::new(), errors }
     }
 
@@ -78,11 +84,9 @@ impl<'a> Reader<'a> {
         self.table.get(key)
     }
 
-    /// All keys with their values; every key is known from now on.
-    pub(crate) fn all(
-        &self,
-    ) -> impl Iterator<Item = (&'a str, &'a Spanned<DeValue<'a>>)> + use<'a> {
-        self.table.iter().map(|(key, value)| (key.get_ref().as_ref(), value))
+    /// Whether a key stands there.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
     }
 
     /// A value that was found, or the complaint that it should have been.
@@ -236,13 +240,11 @@ impl<'a> Reader<'a> {
     /// Complains about every key that nobody asked for.
     pub(crate) fn finish(self) {
         for key in self.table.keys() {
-            if !self.asked.contains(&key.get_ref().as_ref()) {
-                let known = self.asked.join("`, `");
-                self.errors.add(
-                    key.span(),
-                    format!("one of `{known}`"),
-                    format!("`{}`", key.get_ref()),
-                );
+            let name = key.get_ref().as_ref();
+            if !self.asked.contains(&name) {
+                let known = self.asked.iter().copied();
+                let expected = nearest::expected("a key of this table", name, known);
+                self.errors.add(key.span(), expected, format!("`{name}`"));
             }
         }
     }

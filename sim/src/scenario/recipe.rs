@@ -12,13 +12,22 @@ use super::vary::Vary;
 use crate::entropy::stable_hash;
 use crate::fault::Faults;
 use crate::model::Placed;
+use crate::plan_toml::plan_from_table;
 use crate::trace::plan_text::{PlanText, plan_from_pairs};
-use plimsoll_engine::time::ProcTime;
+use crate::trace::time_text::SpanText;
+use plimsoll_engine::plan::check::check;
+use plimsoll_engine::plan::problem::Problem;
+use plimsoll_engine::plan::{Plan, Trigger};
+use plimsoll_engine::time::{ProcTime, Span};
 use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 const HOUR: i64 = 3_600_000;
+
+/// No span of a world is longer, so that sums of some of them stay far from the ends of the line.
+const LONGEST: i64 = 400 * 24 * HOUR;
 
 /// The `[world]` table: how large.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,6 +98,9 @@ pub(super) fn parse(text: &str) -> Result<Scenario, Vec<ScenarioError>> {
     let name = table.text("name", "what this world is called");
     let look = table.text("look", "one sentence on what to look at");
     let PlanText { plan, clock } = plan(table.table("plan"), &errors);
+    if errors.0.borrow().is_empty() {
+        judge(&plan, table.value("plan").map_or(0..0, toml::Spanned::span), &errors);
+    }
     let vary = match table.table("vary") {
         Some(it) => Vary::read(it),
         None => Vary::read(Reader::new(&DeTable::new(), 0..0, &errors)),
@@ -109,23 +121,47 @@ pub(super) fn parse(text: &str) -> Result<Scenario, Vec<ScenarioError>> {
 
 /// The plan, and where the clock starts.
 fn plan(table: Option<Reader<'_>>, errors: &Errors) -> PlanText {
-    let mut pairs = Vec::new();
-    for (key, value) in table.iter().flat_map(Reader::all) {
-        match value.get_ref().as_str() {
-            Some(text) => pairs.push((key, text, value.span())),
-            None => errors.add(value.span(), "a text", shown(value.get_ref())),
+    // A world begins at ten, like the founding texts, where its plan does not say otherwise.
+    let ten = ProcTime(10 * HOUR);
+    let says_clock = table.as_ref().is_some_and(|it| it.has("clock"));
+    let read = table.map_or_else(|| Ok(default_plan()), |it| plan_from_table(it.table));
+    let mut read = read.unwrap_or_else(|mistakes| {
+        for it in mistakes {
+            errors.add(it.span, it.expected, it.found);
+        }
+        default_plan()
+    });
+    if !says_clock {
+        read.clock = ten;
+    }
+    read
+}
+
+/// A world needs a plan that runs, and spans that fit into a world.
+fn judge(plan: &Plan, place: Range<usize>, errors: &Errors) {
+    for it in check(plan).into_iter().filter(Problem::is_refusal) {
+        errors.add(place.clone(), format!("a plan that can run; {}", it.remedy), it.cause);
+    }
+    let window = plan.operator.as_ref().map(|it| it.window);
+    let every = match plan.trigger {
+        Trigger::Interval(every) => Some(every),
+        Trigger::Row | Trigger::Batch | Trigger::Once | Trigger::AvailableNow(_) => None,
+    };
+    let spans = [
+        ("window", window.map(|it| it.size.max(it.slide).max(Span(it.offset.0.saturating_abs())))),
+        ("delay", plan.watermark.as_ref().map(|it| it.delay)),
+        ("interval", every),
+    ];
+    for (what, span) in spans {
+        if let Some(span) = span.filter(|it| it.0 > LONGEST) {
+            let expected = format!("a {what} of at most {}", SpanText(Span(LONGEST)));
+            errors.add(place.clone(), expected, SpanText(span).to_string());
         }
     }
-    // A world begins at ten, like the founding texts, where its plan does not say otherwise.
-    let ten = (!pairs.iter().any(|it| it.0 == "clock")).then_some(("clock", "10:00:00"));
-    let given = pairs.iter().map(|it| (it.0, it.1));
-    plan_from_pairs(given.chain(ten)).unwrap_or_else(|mistakes| {
-        for it in mistakes {
-            let at = pairs.iter().find(|pair| pair.0 == it.key).map(|pair| pair.2.clone());
-            errors.add(at.unwrap_or(0..0), it.expected, format!("`{} = {}`", it.key, it.value));
-        }
-        plan_from_pairs([]).expect("no pairs are a plan")
-    })
+}
+
+fn default_plan() -> PlanText {
+    plan_from_pairs([]).expect("no pairs are a plan")
 }
 
 fn models(tables: Vec<Reader<'_>>, errors: &Errors) -> Vec<Placed> {

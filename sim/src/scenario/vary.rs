@@ -1,20 +1,20 @@
 //! Which rules of the plan a seed may draw, and how.
 //!
 //! A world file fixes a plan; its `[vary]` table frees knobs of it, each to `"any"` value or to a list
-//! of words, the same words that the plan uses. Every knob has a stream of its own. Spans are drawn
+//! of words; `everything = true` frees all knobs but those in `except`. Every knob has a stream of its own. Spans are drawn
 //! relative to the world: windows so that the world holds as many as it says, everything else in
 //! parts of a window. A world without a closed window or a late row would test nothing.
 //!
 //! Invariant: a knob that is not freed is as in the plan, divided by the world's unit.
 
+mod parts;
+
 use super::reader::Reader;
 use crate::entropy::Entropy;
-use crate::model::divided;
 use plimsoll_engine::plan::{
-    Aggregate, AllIdle, Effective, Fallback, GeneratorPlan, Guard, GuardAction, IdlePlan,
-    LatePolicy, LateRule, OutputMode, Plan, Rejoin, Sink, Trigger, WatermarkPlan, WindowSpec,
+    AllIdle, Effective, Fallback, GeneratorPlan, Guard, GuardAction, IdlePlan, LatePolicy,
+    LateRule, OutputMode, Plan, Rejoin, Sink, Trigger, WatermarkPlan, WindowSpec,
 };
-use plimsoll_engine::row::{ColumnIx, ColumnKind, Schema};
 use plimsoll_engine::time::{EventTime, Span};
 use toml::de::DeValue;
 
@@ -26,7 +26,11 @@ type Words<T> = &'static [(&'static str, u32, T)];
 struct Knob<T>(Vec<(u32, T)>);
 
 impl<T: Copy> Knob<T> {
-    fn read(table: &mut Reader<'_>, key: &'static str, words: Words<T>) -> Self {
+    fn read(table: &mut Reader<'_>, free: &Free, key: &'static str, words: Words<T>) -> Self {
+        let all = || words.iter().map(|it| (it.1, it.2)).collect();
+        if free.everything && !table.has(key) && !free.except.iter().any(|it| it == key) {
+            return Self(all());
+        }
         let known: Vec<&str> = words.iter().map(|it| it.0).collect();
         let expected = format!("`any`, or a list of `{}`", known.join("`, `"));
         let choices = |it: &DeValue<'_>| {
@@ -42,6 +46,12 @@ impl<T: Copy> Knob<T> {
     fn draw(&self, entropy: &Entropy<'_>, key: &str) -> Option<T> {
         (!self.0.is_empty()).then(|| entropy.field("plan", key).weighted(&self.0))
     }
+}
+
+/// Which knobs are freed without being named.
+struct Free {
+    everything: bool,
+    except: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +133,26 @@ const KEYED: Words<bool> = &[("keys", 88, true), ("none", 12, false)];
 const AGGREGATES: Words<usize> =
     &[("own", 40, 0), ("two", 25, 2), ("three", 15, 3), ("all", 20, 6)];
 
+/// The keys of all knobs.
+const KNOBS: [&str; 16] = [
+    "window",
+    "delay",
+    "watermark",
+    "idle",
+    "rejoin",
+    "all_idle",
+    "fallback",
+    "guard",
+    "initial",
+    "effective",
+    "late",
+    "late_policy",
+    "output",
+    "trigger",
+    "key",
+    "agg",
+];
+
 /// What a seed may draw.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Vary {
@@ -160,24 +190,30 @@ pub(super) struct Measure {
 impl Vary {
     /// Reads the `[vary]` table.
     pub(super) fn read(mut table: Reader<'_>) -> Self {
+        let known =
+            |it: &DeValue<'_>| it.as_str().filter(|it| KNOBS.contains(it)).map(str::to_owned);
+        let free = Free {
+            everything: table.flag("everything"),
+            except: table.list("except", "the name of a knob", known).unwrap_or_default(),
+        };
         let it = &mut table;
         let read = Self {
-            window: Knob::read(it, "window", WINDOW),
-            delay: Knob::read(it, "delay", DELAY),
-            watermark: Knob::read(it, "watermark", WATERMARK),
-            idle: Knob::read(it, "idle", IDLE),
-            rejoin: Knob::read(it, "rejoin", REJOIN),
-            all_idle: Knob::read(it, "all_idle", ALL_IDLE),
-            fallback: Knob::read(it, "fallback", FALLBACK),
-            guard: Knob::read(it, "guard", GUARD),
-            initial: Knob::read(it, "initial", INITIAL),
-            effective: Knob::read(it, "effective", EFFECTIVE),
-            late: Knob::read(it, "late", LATE),
-            late_policy: Knob::read(it, "late_policy", LATE_POLICY),
-            output: Knob::read(it, "output", OUTPUT),
-            trigger: Knob::read(it, "trigger", TRIGGER),
-            keys: Knob::read(it, "key", KEYED),
-            aggregates: Knob::read(it, "agg", AGGREGATES),
+            window: Knob::read(it, &free, "window", WINDOW),
+            delay: Knob::read(it, &free, "delay", DELAY),
+            watermark: Knob::read(it, &free, "watermark", WATERMARK),
+            idle: Knob::read(it, &free, "idle", IDLE),
+            rejoin: Knob::read(it, &free, "rejoin", REJOIN),
+            all_idle: Knob::read(it, &free, "all_idle", ALL_IDLE),
+            fallback: Knob::read(it, &free, "fallback", FALLBACK),
+            guard: Knob::read(it, &free, "guard", GUARD),
+            initial: Knob::read(it, &free, "initial", INITIAL),
+            effective: Knob::read(it, &free, "effective", EFFECTIVE),
+            late: Knob::read(it, &free, "late", LATE),
+            late_policy: Knob::read(it, &free, "late_policy", LATE_POLICY),
+            output: Knob::read(it, &free, "output", OUTPUT),
+            trigger: Knob::read(it, &free, "trigger", TRIGGER),
+            keys: Knob::read(it, &free, "key", KEYED),
+            aggregates: Knob::read(it, &free, "agg", AGGREGATES),
         };
         table.finish();
         read
@@ -186,23 +222,33 @@ impl Vary {
     /// Draws a plan.
     pub(super) fn draw(&self, fixed: &Plan, entropy: &Entropy<'_>, of: &Measure) -> Plan {
         let mut plan = fixed.clone();
-        scale(&mut plan, of.scale);
+        parts::scale(&mut plan, of.scale);
         if let Some(operator) = &mut plan.operator {
             if let Some(shape) = self.window.draw(entropy, "window") {
-                operator.window = window(shape, entropy, of);
+                operator.window = parts::window(shape, entropy, of);
             }
             set(&mut operator.late, self.late.draw(entropy, "late"));
             set(&mut operator.late_policy, self.late_policy.draw(entropy, "late_policy"));
+            let WindowSpec { size, slide, .. } = operator.window;
+            if operator.late == LateRule::Frame && size.0 % slide.0 != 0 {
+                // Rule F is defined on whole slides only.
+                operator.late = LateRule::WindowEnd;
+            }
             if self.keys.draw(entropy, "key") == Some(false) {
                 operator.keys.clear();
             }
             if let Some(count @ 1..) = self.aggregates.draw(entropy, "agg") {
-                operator.aggregates = aggregates(&plan.schema, count, entropy);
+                operator.aggregates = parts::aggregates(&plan.schema, count, entropy);
             }
         }
         let slide = plan.operator.as_ref().map_or(of.span / of.windows, |it| it.window.slide.0);
         self.draw_watermark(&mut plan, entropy, slide);
-        if let Some(output) = self.output.draw(entropy, "output") {
+        let mut output = self.output.draw(entropy, "output");
+        if plan.watermark.is_none() && output.unwrap_or(plan.output) == OutputMode::Append {
+            // Append could write nothing without a watermark.
+            output = Some(OutputMode::Update);
+        }
+        if let Some(output) = output {
             plan.output = output;
             plan.sink = if output == OutputMode::Append { Sink::Append } else { Sink::Keyed };
         }
@@ -216,9 +262,6 @@ impl Vary {
         let source = self.watermark.draw(entropy, "watermark");
         if source == Some(Source::None) {
             plan.watermark = None;
-            // Append could write nothing without a watermark.
-            plan.output = OutputMode::Update;
-            plan.sink = Sink::Keyed;
         }
         let Some(watermark) = &mut plan.watermark else { return };
         match source {
@@ -302,67 +345,5 @@ fn own_idle(watermark: &WatermarkPlan) -> Option<IdlePlan> {
     match watermark.generator {
         GeneratorPlan::PartitionMin { idle } => idle,
         GeneratorPlan::GlobalMax => None,
-    }
-}
-
-/// Windows of which the world holds the stated number.
-fn window(shape: Shape, entropy: &Entropy<'_>, of: &Measure) -> WindowSpec {
-    let mut own = entropy.field("plan", "window_size");
-    let slide = round(of.span / of.windows.max(1));
-    let size = match shape {
-        Shape::Tumbling => slide,
-        Shape::Sliding => slide * own.range(2, 4),
-        Shape::Uneven => (slide * own.range(9, 23) / 8).max(slide + 1),
-        Shape::Holes => (slide * own.range(3, 7) / 8).max(1),
-    };
-    let offset = if own.chance(250) { round(own.range(1, slide)) } else { 0 };
-    WindowSpec { size: Span(size), slide: Span(slide), offset: Span(offset) }
-}
-
-/// A span that a person can read, where it is long enough for one.
-fn round(span: i64) -> i64 {
-    let unit = match span {
-        1_200_000.. => 60_000,
-        20_000.. => 1_000,
-        _ => 1,
-    };
-    (span / unit * unit).max(1)
-}
-
-/// Some of all aggregates, over the first column of plain integers.
-fn aggregates(schema: &Schema, count: usize, entropy: &Entropy<'_>) -> Vec<Aggregate> {
-    let integer = schema.columns.iter().position(|it| it.kind == ColumnKind::Integer);
-    let Some(of) = integer.map(ColumnIx) else { return vec![Aggregate::Count] };
-    let all = [
-        Aggregate::Count,
-        Aggregate::Sum(of),
-        Aggregate::Min(of),
-        Aggregate::Max(of),
-        Aggregate::Avg(of),
-        Aggregate::CountOf(of),
-    ];
-    let mut order = [0, 1, 2, 3, 4, 5];
-    entropy.field("plan", "agg_order").shuffle(&mut order);
-    let mut chosen = order[..count.min(6)].to_vec();
-    chosen.sort_unstable();
-    chosen.into_iter().map(|it| all[it]).collect()
-}
-
-/// Divides every span of a plan.
-fn scale(plan: &mut Plan, by: i64) {
-    let divide = |it: &mut Span| *it = Span(divided(it.0, by));
-    if let Some(operator) = &mut plan.operator {
-        let window = &mut operator.window;
-        [&mut window.size, &mut window.slide, &mut window.offset].into_iter().for_each(divide);
-    }
-    if let Trigger::Interval(every) = &mut plan.trigger {
-        divide(every);
-    }
-    let Some(watermark) = &mut plan.watermark else { return };
-    divide(&mut watermark.delay);
-    watermark.fallback.iter_mut().for_each(|it| divide(&mut it.behind));
-    watermark.guard.iter_mut().for_each(|it| divide(&mut it.ahead));
-    if let GeneratorPlan::PartitionMin { idle: Some(idle) } = &mut watermark.generator {
-        divide(&mut idle.timeout);
     }
 }

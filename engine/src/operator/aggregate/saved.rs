@@ -47,7 +47,7 @@ impl WindowAggregate {
         let layout = &self.slices.layout;
         let parts = self.slices.iter().map(|part| {
             let groups = &part.table.groups;
-            let mut words = groups.words.clone();
+            let mut words = groups.all().to_vec();
             let mut wide = Vec::new();
             for (group, at) in groups.side.keys() {
                 let sum = groups.sum(*group as usize, *at as usize);
@@ -147,6 +147,7 @@ fn read_groups(part: &PartState, layout: &Arc<Layout>, mode: OutputMode) -> Resu
     }
     let mut groups = Groups::new(Arc::clone(layout));
     groups.words.clone_from(&part.words);
+    groups.len = part.words.len() / stride;
     for (number, words) in groups.iter().enumerate() {
         if !is_group(words, layout, mode) {
             return Err(format!("group {number} of the saved slice at {at} makes no sense"));
@@ -198,4 +199,93 @@ fn is_group(words: &[i64], layout: &Layout, mode: OutputMode) -> bool {
         };
     }
     sound && unknown.iter().all(|it| *it == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{all_aggregates, batch, plan, some_rows};
+    use super::*;
+    use crate::operator::LateBound;
+    use crate::plan::LateRule;
+    use crate::state::layout::Value;
+
+    fn some_plan(mode: OutputMode) -> Plan {
+        plan((10, 4, 1), &[1, 2], all_aggregates(), LateRule::WindowEnd, mode)
+    }
+
+    fn saved(plan: &Plan) -> AggregateState {
+        let mut it = WindowAggregate::new(plan, 5);
+        let rows = batch(&some_rows(400));
+        it.apply(&rows, 0..400, &[], LateBound::Same(EventTime(3)), 4, &mut Vec::new());
+        it.evict(EventTime(0), &mut Vec::new(), &mut Vec::new());
+        it.save()
+    }
+
+    #[test]
+    fn a_broken_state_is_refused_with_a_sentence() {
+        let plan = some_plan(OutputMode::Append);
+        let sound = saved(&plan);
+        assert!(WindowAggregate::load(&plan, 1, &sound).is_ok());
+        let part = sound.parts.iter().position(|it| !it.wide.is_empty()).expect("a wide sum");
+        let check = |what: &str, damage: &dyn Fn(&mut AggregateState)| {
+            let mut broken = sound.clone();
+            damage(&mut broken);
+            let said = WindowAggregate::load(&plan, 1, &broken).err();
+            assert!(said.as_ref().is_some_and(|it| it.contains(what)), "{what}: {said:?}");
+        };
+        check("words each", &|it| it.stride += 1);
+        check("out of order", &|it| it.parts.swap(0, 1));
+        check("out of order", &|it| it.parts[1] = it.parts[0].clone());
+        check("outside the legal range", &|it| it.parts[0].start = EventTime(i64::MIN));
+        check("no slice that starts", &|it| it.parts[0].start.0 += 1);
+        check("were closed", &|it| it.evicted = EventTime::MAX);
+        check("no window can have", &|it| it.parts.last_mut().expect("parts").from.0 = 1 << 60);
+        check("whole groups", &|it| it.parts[0].words.clear());
+        check("whole groups", &|it| it.parts[0].words.truncate(7));
+        check("makes no sense", &|it| it.parts[0].words[2] |= 1 << 62);
+        check("makes no sense", &|it| it.parts[0].words[2] |= CHANGED);
+        check("makes no sense", &|it| it.parts[0].words[3] = 0);
+        check("a key twice", &|it| {
+            let all = it.parts[0].words.clone();
+            it.parts[0].words.extend(all);
+        });
+        check("a wide sum", &|it| it.parts[part].wide[0].0 = u32::MAX);
+        check("a wide sum", &|it| it.parts[part].wide[0].1 = 3);
+        check("a wide sum", &|it| it.parts[part].wide[0].2 = 5);
+        check("a wide sum", &|it| it.parts[part].wide[0].2 = i128::MAX);
+        check("a wide sum", &|it| {
+            let again = it.parts[part].wide[0];
+            it.parts[part].wide.push(again);
+        });
+        let complete = some_plan(OutputMode::Complete);
+        assert!(WindowAggregate::load(&complete, 1, &sound).is_err());
+    }
+
+    #[test]
+    fn whatever_is_loaded_can_be_worked_with() {
+        let plan = some_plan(OutputMode::Update);
+        let sound = postcard::to_allocvec(&saved(&plan)).expect("plain data");
+        let rows = batch(&some_rows(40));
+        let mut loaded = 0;
+        for (at, byte) in (0..sound.len()).flat_map(|at| [0, 1, 127, 255].map(|it| (at, it))) {
+            let mut bytes = sound.clone();
+            bytes[at] ^= byte;
+            let Ok(state) = postcard::from_bytes::<AggregateState>(&bytes) else { continue };
+            let Ok(mut it) = WindowAggregate::load(&plan, 1, &state) else { continue };
+            assert_eq!(it.save(), state);
+            loaded += 1;
+            let bound = LateBound::Same(EventTime::MIN);
+            it.apply(&rows, 0..40, &[], bound, 4, &mut Vec::new());
+            let mut out = Vec::new();
+            it.emit(&mut Vec::new(), &mut out);
+            it.evict(EventTime::MAX, &mut Vec::new(), &mut out);
+            for closing in &out {
+                for group in 0..closing.groups.len() {
+                    assert_ne!(closing.groups.value(group, 0), Value::Null);
+                }
+            }
+            assert_eq!((it.groups(), it.oldest_end()), (0, None));
+        }
+        assert!(sound.len() < loaded, "hardly any damaged state was loaded");
+    }
 }

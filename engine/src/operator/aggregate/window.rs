@@ -10,7 +10,7 @@ use crate::plan::OutputMode;
 use crate::state::fold::{merge, merge_usual};
 use crate::state::layout::{Groups, STAMP};
 use crate::state::slices::{Part, Slices};
-use crate::state::table::{Index, KeysOf, OneKeyOf};
+use crate::state::table::{Index, Keys, KeysOf, OneKeyOf, Open, RUN};
 use crate::time::EventTime;
 use crate::window::Window;
 use std::sync::Arc;
@@ -112,17 +112,23 @@ impl WindowAggregate {
         let usual = self.slices.layout.usual().is_some();
         for part in self.slices.of_window(window) {
             let groups = &part.table.groups;
-            if usual {
+            if usual && groups.side.is_empty() {
                 let keys = OneKeyOf(groups);
-                for group in 0..groups.len() {
-                    let at = self.scratch.find_or_add::<_, 4>(&mut into, keys, group);
-                    merge_usual(&mut into, at, groups, group);
-                }
+                for_each_added::<_, 4>(&mut self.scratch, &mut into, keys, groups.len(), {
+                    |open, at, group| {
+                        let (ours, side) = open.both::<4>(at);
+                        merge_usual(ours, side, at, &groups.words[group * 4..group * 4 + 4]);
+                    }
+                });
             } else {
-                for group in 0..groups.len() {
-                    let at = self.scratch.find_or_add::<_, 0>(&mut into, KeysOf(groups), group);
-                    merge(&mut into, at, groups, group);
-                }
+                let keys = KeysOf(groups);
+                for_each_added::<_, 0>(&mut self.scratch, &mut into, keys, groups.len(), {
+                    |open, at, group| {
+                        let layout = open.layout;
+                        let (ours, side) = open.both::<0>(at);
+                        merge(layout, ours, side, at, groups, group);
+                    }
+                });
             }
         }
         self.scratch.clear();
@@ -135,20 +141,45 @@ impl WindowAggregate {
         for part in self.slices.of_window(window) {
             let mut changed = part.changed.clone();
             changed.sort_unstable();
+            let mut open = self.scratch.open(&mut into, changed.len());
             for group in changed {
-                let keys = KeysOf(&part.table.groups);
-                self.scratch.find_or_add::<_, 0>(&mut into, keys, group as usize);
+                open.find_or_add::<_, 0>(KeysOf(&part.table.groups), group as usize);
             }
+            open.close();
         }
-        self.scratch.clear();
-        for group in 0..into.len() {
-            for Part { table, .. } in self.slices.of_window(window) {
+        for Part { table, .. } in self.slices.of_window(window) {
+            for group in 0..into.len() {
                 if let Some(theirs) = table.index.find(&table.groups, KeysOf(&into), group) {
-                    merge(&mut into, group, &table.groups, theirs);
+                    let layout = &self.slices.layout;
+                    let (ours, side) = into.both(group);
+                    merge(layout, ours, side, group, &table.groups, theirs);
                 }
             }
         }
+        self.scratch.clear();
         into
+    }
+}
+
+/// Adds the keys numbered up to `count`, and calls `with` the number of the group that each has and
+/// its own.
+#[inline(always)]
+fn for_each_added<K: Keys, const STRIDE: usize>(
+    index: &mut Index,
+    into: &mut Groups,
+    keys: K,
+    count: usize,
+    mut with: impl FnMut(&mut Open<'_>, usize, usize),
+) {
+    // In runs, so that keys which are there already do not make the index grow.
+    for from in (0..count).step_by(RUN) {
+        let to = count.min(from + RUN);
+        let mut open = index.open(into, to - from);
+        for group in from..to {
+            let at = open.find_or_add::<_, STRIDE>(keys, group);
+            with(&mut open, at, group);
+        }
+        open.close();
     }
 }
 
@@ -175,11 +206,13 @@ fn count(
     let mut seen = Groups::new(Arc::clone(&slices.layout));
     for part in [first, second].into_iter().chain(parts) {
         let groups = &part.table.groups;
-        for group in 0..groups.len() {
-            if counts(groups.of(group)) {
-                scratch.find_or_add::<_, 0>(&mut seen, KeysOf(groups), group);
+        let mut open = scratch.open(&mut seen, groups.len());
+        for (group, words) in groups.iter().enumerate() {
+            if counts(words) {
+                open.find_or_add::<_, 0>(KeysOf(groups), group);
             }
         }
+        open.close();
     }
     scratch.clear();
     seen.len() as u64
