@@ -5,10 +5,11 @@
 //! of one lost window follows from c* alone: c* - t (E), c* - t + 1 (E2), c* - end + 1 (W),
 //! c* - (frame + slide) + 1 (F).
 //!
-//! Readings: after the end of input nothing saves. w is the largest of c* - d, of now - f at the latest
-//! clock that counted, and of the start value. Where c* - d alone is the largest, the delay is named;
-//! where now - f alone is and c* - d would not lose the row, the same formulas hold with that clock for
-//! c*. Elsewhere (two agree, both lose the row, the start value decides) semantics 3.3 is silent.
+//! Readings: after the end of input nothing saves. w is the largest of c* - d, of now - f at the
+//! latest clock that counted, and of the start value. Where c* - d alone is the largest, the delay
+//! is named; where now - f alone is and c* - d would not lose the row, the same formulas hold with
+//! that clock for c*. Elsewhere (two agree, both lose the row, the start value decides) semantics
+//! 3.3 is silent.
 //!
 //! Invariant: lost + kept = the windows of the row. Source: semantics 3.
 
