@@ -157,7 +157,7 @@ fn changed(at: u64, change: impl Fn(&mut Shown)) -> Option<Violation> {
             candidate: shown.candidate,
             candidate_max: shown.candidate_max,
             watermark: shown.watermark,
-            rows_queued: shown.rows_queued,
+            arrivals_queued: shown.rows_queued,
             groups: None,
             oldest_end: None,
             stopped: shown.stopped,
