@@ -27,14 +27,18 @@ batch
 #[test]
 fn look() {
     let t = trace(STORY);
-    for n in 1..=4 { eprintln!("{}", row(&t, ItemId(n)).unwrap()); }
+    for n in 1..=4 {
+        eprintln!("{}", row(&t, ItemId(n)).unwrap());
+    }
     eprintln!("{}", window(&t, EventTime(36_000_000), Some("a")).unwrap());
     eprintln!("{}", window(&t, EventTime(36_600_000), None).unwrap());
     eprintln!("{:?}", window(&t, EventTime(36_600_001), None).unwrap_err().to_string());
     eprintln!("{:?}", window(&t, EventTime(36_600_000), Some("z")).unwrap_err().to_string());
     eprintln!("{}", watermark(&t).unwrap());
     let t = trace(BATCHES);
-    for n in [1, 4, 7, 8] { eprintln!("{}", row(&t, ItemId(n)).unwrap()); }
+    for n in [1, 4, 7, 8] {
+        eprintln!("{}", row(&t, ItemId(n)).unwrap());
+    }
     eprintln!("{}", window(&t, EventTime(36_000_000), None).unwrap());
     eprintln!("{}", watermark(&t).unwrap());
 }

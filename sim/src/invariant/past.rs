@@ -17,8 +17,8 @@ pub mod roster;
 mod scope;
 
 pub use facts::{FiringFacts, StepFacts, TakenRow};
-pub(super) use scope::fold_key;
 pub use scope::Scope;
+pub(super) use scope::fold_key;
 
 use super::Observation;
 use crate::trace::{Item, Trace};

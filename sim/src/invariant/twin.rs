@@ -182,11 +182,7 @@ fn silenced(base: &Continuation<'_>, order: &[PartitionId], timeout: Span) -> Tr
 }
 
 /// The candidate and the watermark at the end of a run.
-fn outcome(
-    trace: &Trace,
-    make: &Make<'_>,
-    seed: u64,
-) -> Result<(EventTime, EventTime), Violation> {
+fn outcome(trace: &Trace, make: &Make<'_>, seed: u64) -> Result<(EventTime, EventTime), Violation> {
     let mut system = make(seed);
     let mut run = Run::new(trace, &mut *system, false);
     let mut last = (EventTime::MIN, EventTime::MIN);
