@@ -9,8 +9,7 @@
 //! Several unaligned partitions are compared with the same bar, so their order does not matter.
 //! `at_group` is otherwise like `without_watermark`, and the same where c* is not finite. An idle
 //! partition can be aligned at the end of a step too; one that returns with m_p >= c is aligned.
-//! Where nobody else counts an unaligned one has caught up with the flush or with the last c,
-//! whichever is less.
+//! Where nobody else counts an unaligned one has caught up once it has reached the last c.
 //!
 //! Invariant: c is a function of the members, the rows seen and the c before; the delay is not
 //! known here. Source: semantics 2.1, 2.2, 12, 14.
@@ -182,9 +181,8 @@ impl Members {
     }
 
     fn minimum(&mut self) -> EventTime {
-        // What c would be without the unaligned; where nobody counts, the last c will do as well.
-        let without = self.least();
-        let bar = without.unwrap_or_else(|| self.nobody_counts().min(self.candidate));
+        // What c is without the unaligned; where nobody counts, the last c.
+        let bar = self.least().unwrap_or(self.candidate);
         for it in &mut self.all {
             it.aligned |= bar <= it.max;
         }
