@@ -144,7 +144,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
         return Ok(Exit::Violation);
     }
     if ended.rows == 0 {
-        writeln!(console.err, "nothing ran: {}: there is no new row in it", args.input.display())?;
+        let new = if args.checkpoint.is_some() { " new" } else { "" };
+        writeln!(console.err, "nothing ran: {}: there is no{new} row in it", args.input.display())?;
         return Ok(Exit::NothingRan);
     }
     Ok(Exit::Held)

@@ -165,8 +165,8 @@ pub fn check(
     hash_seed: u64,
     draw: u64,
 ) -> Result<Option<Violation>, Skipped> {
-    let story = continuation(trace, cut, draw)
-        .map_err(|missing| Skipped { name: "L1 to L5", missing })?;
+    let story =
+        continuation(trace, cut, draw).map_err(|missing| Skipped { name: "L1 to L5", missing })?;
     let broken = |name, evidence| {
         let at = ItemId(cut as u64);
         Ok(Some(Violation { name, at, evidence }))

@@ -129,9 +129,10 @@ fn run(
             break;
         }
     }
-    verdict.digest = run.digests().iter().fold(0, |all, it| {
-        (all ^ it).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31)
-    });
+    verdict.digest = run
+        .digests()
+        .iter()
+        .fold(0, |all, it| (all ^ it).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31));
     broken
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: a plan with a refusal does not run; its warnings are said before the first row.
 
 use crate::console::Console;
-use crate::diagnose::{Mistake, diagnose};
+use crate::diagnose::{diagnose, plan_mistake};
 use crate::source;
 use anyhow::{Result, bail};
 use plimsoll_engine::plan::Plan;
@@ -29,15 +29,7 @@ pub(super) struct Query {
 pub(super) fn read(path: &Path, console: &mut Console) -> Result<Query> {
     let source = source::read_text(path)?;
     let read = plan_from_toml(&source.text, &[]).map_err(|mistakes| {
-        let mistakes: Vec<_> = mistakes
-            .into_iter()
-            .map(|it| Mistake {
-                span: it.span.clone(),
-                title: "the plan cannot be read".to_owned(),
-                label: it.to_string(),
-                help: None,
-            })
-            .collect();
+        let mistakes: Vec<_> = mistakes.iter().map(plan_mistake).collect();
         diagnose(&source, &mistakes, console.err_colour)
     })?;
     let (checked, warnings) = match CheckedPlan::new(read.plan) {

@@ -37,7 +37,12 @@ impl Invariant for Counters {
                 let of_step = firings.filter(|it| it.1.step == position);
                 let on_time = of_step.filter(|it| it.0.kind == FiringKind::OnTime);
                 let written = on_time.map(|it| it.0.groups.len() as u64).sum();
-                same("groups removed, all of them written,", record, written, record.groups_removed)?;
+                same(
+                    "groups removed, all of them written,",
+                    record,
+                    written,
+                    record.groups_removed,
+                )?;
             }
         }
         match (past.groups(), seen.view.groups) {

@@ -50,7 +50,8 @@ impl Invariant for Ends {
             return silent(seen, past);
         }
         if seen.output.steps.iter().any(|it| it.kind == StepKind::End) != self.ends_here(seen) {
-            let not = if self.ends_here(seen) { "has ended, but nothing" } else { "goes on, but it" };
+            let not =
+                if self.ends_here(seen) { "has ended, but nothing" } else { "goes on, but it" };
             return Err(format!("the input {not} closed"));
         }
         if self.ends_here(seen) { closed(seen, past) } else { Ok(()) }
@@ -87,7 +88,10 @@ fn closed(seen: &Observation<'_>, past: &Past) -> Result<(), String> {
     }
     let unfinished = view.members.iter().find(|it| it.state != MemberState::Finished);
     if let Some(it) = unfinished {
-        return Err(format!("the input has ended, but partition {} is not finished", it.partition.0));
+        return Err(format!(
+            "the input has ended, but partition {} is not finished",
+            it.partition.0
+        ));
     }
     if past.scope.mode == OutputMode::Complete {
         return Ok(());

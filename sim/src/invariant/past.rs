@@ -17,8 +17,8 @@ pub mod roster;
 mod scope;
 
 pub use facts::{FiringFacts, StepFacts, TakenRow};
-pub(super) use scope::fold_key;
 pub use scope::Scope;
+pub(super) use scope::fold_key;
 
 use super::Observation;
 use crate::trace::{Item, Trace};
@@ -189,7 +189,7 @@ impl Past {
         let mut from = 0;
         for (position, record) in steps.iter().enumerate() {
             let mut facts = StepFacts { rows: (self.rows.len() as u32, 0), ..StepFacts::default() };
-            if record.kind == StepKind::End {
+            if record.kind == StepKind::End && matches!(seen.item, Item::End) {
                 self.roster.finish_all();
                 facts.all_finished = true;
             } else {

@@ -176,7 +176,10 @@ impl Invariant for Interlock {
             if let Some(step) = step.filter(|it| !agrees(it.late)) {
                 let (used, late) = (time(used), time(step.late));
                 let id = record.id.0;
-                return Err(format!("row {id} was judged by {used}, its step {} by {late}", step.step));
+                return Err(format!(
+                    "row {id} was judged by {used}, its step {} by {late}",
+                    step.step
+                ));
             }
         }
         Ok(())

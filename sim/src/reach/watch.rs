@@ -167,7 +167,8 @@ impl Watch {
         let catches_up = past.scope.idle.is_some_and(|it| it.rejoin == Rejoin::CatchUp);
         if catches_up && view.members.len() <= FEW {
             let unaligned = view.members.iter().filter(|it| !it.aligned).count();
-            let fewer = unaligned < self.unaligned && matches!(seen.item, Item::Row(_) | Item::Batch);
+            let fewer =
+                unaligned < self.unaligned && matches!(seen.item, Item::Row(_) | Item::Batch);
             sometimes!(self.reach, "unaligned partition catches up", fewer);
             self.unaligned = unaligned;
         }
@@ -258,7 +259,8 @@ impl Watch {
     fn late(&mut self, late: &LateRow, step: u64) {
         sometimes!(self.reach, "partly late row", 0 < late.windows_kept);
         sometimes!(self.reach, "late row in the first step", step == 0);
-        let by_one = late.rule == LateRule::Event && late.in_force.watermark.since(late.time).0 == 1;
+        let by_one =
+            late.rule == LateRule::Event && late.in_force.watermark.since(late.time).0 == 1;
         sometimes!(self.reach, "late by one millisecond", by_one);
         match late.cause {
             LateCause::Straggler => sometimes!(self.reach, "straggler", true),

@@ -26,7 +26,7 @@ fn tuned(rows: &[Row], options: TuneOptions) -> Option<Tuning> {
     tuner.finish()
 }
 
-fn flights(event: &str, arrival: &str) -> Tuning {
+fn flights_by(event: &str, arrival: &str) -> Vec<Row> {
     let mut columns = ColumnOptions::new(event, &["carrier".to_owned()], &[]);
     columns.arrival = Some(arrival.to_owned());
     columns.partition = Some("origin".to_owned());
@@ -35,6 +35,11 @@ fn flights(event: &str, arrival: &str) -> Tuning {
     let mut rows: Vec<_> =
         recording::read(COMMA, &columns, FLIGHTS).map(|it| it.expect("a good row")).collect();
     order::sort(&mut rows);
+    rows
+}
+
+fn flights(event: &str, arrival: &str) -> Tuning {
+    let rows = flights_by(event, arrival);
     let window = WindowSpec { size: Span::minutes(10), slide: Span::minutes(10), offset: Span(0) };
     tuned(&rows, TuneOptions { window, idle: None, ..options(Behind::Global) }).expect("rows")
 }
@@ -284,4 +289,44 @@ fn an_empty_recording_has_no_answer_and_one_row_has_one() {
     text::write(&tuning, &mut written).expect("a String takes all text");
     assert!(written.contains("1 row, 1 partition."), "{written}");
     assert!(picture::svg(&tuning, "one row").ends_with("</svg>\n"));
+}
+
+/// Two hands: the curve, and our engine with each delay.
+#[test]
+fn our_engine_drops_what_the_curve_says() {
+    use crate::recording::playback::{Batches, Playback};
+    use crate::recording::tally::Tally;
+    use crate::system::engine::Engine;
+    use crate::trace::plan_text::plan_from_pairs;
+    use plimsoll_engine::output::Output;
+    use plimsoll_engine::plan::check::CheckedPlan;
+    use plimsoll_engine::row::RowBatch;
+    let rows = flights_by("sched", "dep");
+    let window = WindowSpec { size: Span::minutes(10), slide: Span::minutes(10), offset: Span(0) };
+    let options = TuneOptions { window, idle: Some(Span::hours(2)), ..options(Behind::Global) };
+    let tuning = tuned(&rows, options).expect("rows");
+    for delay in ["0s", "15min", "60min", "5h3min"] {
+        let global = vec![("watermark", "global")];
+        let idle = vec![("watermark", "partition"), ("idle", "2h")];
+        for (behind, more) in [(Behind::Global, global), (Behind::SlowestIdle, idle)] {
+            let columns = [("columns", "time:time,k:text"), ("delay", delay), ("effective", "row")];
+            let plan = plan_from_pairs(columns.into_iter().chain(more)).expect("a plan").plan;
+            let delay = plan.watermark.as_ref().map_or(Span(0), |it| it.delay);
+            let plan = CheckedPlan::new(plan).expect("a good plan").0;
+            let mut playback =
+                Playback::new(Batches::Never, Playback::start_of(ProcTime(0), rows.first()));
+            let (mut out, mut batch) = (Output::new(&plan), RowBatch::new(2));
+            let mut engine = Engine::with_plan(plan, playback.start, 0);
+            let mut tally = Tally { rows: rows.len() as u64, ..Tally::default() };
+            for row in &rows {
+                playback.advance(row, &mut engine, &mut out);
+                playback.arrive(row, &mut engine, &mut batch, &mut out);
+                tally.observe(&out);
+                out.clear();
+            }
+            let lost = tuning.curve(behind).map(|it| it.lost(delay));
+            assert_eq!(lost, Some(tally.late_rows()), "{behind:?} {delay:?}");
+            assert!(tally.conservation(0).1, "{}", tally.conservation(0).0);
+        }
+    }
 }

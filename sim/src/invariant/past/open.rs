@@ -294,7 +294,10 @@ mod tests {
         }
         let mut touched = Vec::new();
         windows.take_touched(&mut touched);
-        assert_eq!(touched.iter().map(|it| (it.0.start.0, it.1)).collect::<Vec<_>>(), [(5, 3), (10, 3)]);
+        assert_eq!(
+            touched.iter().map(|it| (it.0.start.0, it.1)).collect::<Vec<_>>(),
+            [(5, 3), (10, 3)]
+        );
         touched.clear();
         windows.take_touched(&mut touched);
         assert!(touched.is_empty());

@@ -77,9 +77,7 @@ impl Scope {
                 .is_some_and(|it| matches!(it.generator, GeneratorPlan::PartitionMin { .. })),
             idle,
             fallback: watermark.and_then(|it| it.fallback),
-            guard: watermark
-                .and_then(|it| it.guard)
-                .filter(|it| it.action != GuardAction::Accept),
+            guard: watermark.and_then(|it| it.guard).filter(|it| it.action != GuardAction::Accept),
             per_item: watermark.is_some_and(|it| it.effective == Effective::Row),
             grid: on_time.and_then(|it| Grid::new(it.window)),
             linked: watermark.is_some() && checked.is_some_and(|it| it.linked()),
