@@ -127,6 +127,16 @@ fn the_wall_clock_is_named_where_it_made_a_row_late() {
 }
 
 #[test]
+fn behind_the_first_watermark_of_the_plan_no_delay_helps() {
+    let text = "plan delay=1min initial=00:00:10 effective=row
+        row p0 00:00:09 k=a
+        row p0 00:00:10 k=a";
+    let trace = trace(text);
+    has(&row_text(&trace, 1), &["00:00:10, the plan's first.", "No delay would have kept it."]);
+    has(&row_text(&trace, 2), &["counted.", "It needs no delay at all."]);
+}
+
+#[test]
 fn what_is_no_row_of_the_trace_is_an_error_with_what_was_found() {
     let error = |item| row(&batches(), ItemId(item)).unwrap_err().to_string();
     assert_eq!(error(3), "expected a row, found `batch` as item 3");
