@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::invariant::Observation;
 use crate::reach::SITES;
