@@ -18,8 +18,6 @@ pub(crate) struct Console {
     pub(crate) err: Stderr,
     /// Whether results are asked for as JSON.
     pub(crate) json: bool,
-    /// Whether results may be coloured.
-    pub(crate) out_colour: bool,
     /// Whether errors may be coloured.
     pub(crate) err_colour: bool,
 }
@@ -30,9 +28,8 @@ impl Console {
         let wanted = env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
             && env::var_os("TERM").is_none_or(|it| it != "dumb");
         let (out, err) = (io::stdout(), io::stderr());
-        let out_colour = wanted && !json && out.is_terminal();
         let err_colour = wanted && err.is_terminal();
-        Self { out: BufWriter::new(out), err, json, out_colour, err_colour }
+        Self { out: BufWriter::new(out), err, json, err_colour }
     }
 
     /// Writes one JSON value and a line end.

@@ -29,6 +29,8 @@ pub struct Job {
     pub dictionary: Dictionary,
     queue: Vec<Queued>,
     rows_queued: u64,
+    /// Batches that were taken, to be filled again.
+    spare: Vec<RowBatch>,
 }
 
 /// What waits for a step.
@@ -52,6 +54,7 @@ impl Job {
             dictionary: Dictionary::default(),
             queue: Vec::new(),
             rows_queued: 0,
+            spare: Vec::new(),
         }
     }
 
@@ -86,7 +89,12 @@ impl Job {
         self.rows_queued += rows.len() as u64;
         match self.queue.last_mut() {
             Some(Queued::Rows(last)) => last.extend_from(rows, 0..rows.len()),
-            _ => self.queue.push(Queued::Rows(rows.clone())),
+            _ => {
+                let spare = self.spare.pop();
+                let mut queued = spare.unwrap_or_else(|| RowBatch::new(rows.columns.len()));
+                queued.extend_from(rows, 0..rows.len());
+                self.queue.push(Queued::Rows(queued));
+            }
         }
     }
 
@@ -166,6 +174,10 @@ impl Job {
         self.pipeline.begin(self.steps, kind, self.now);
         for item in queue.drain(..) {
             self.take(&item, out);
+            if let Queued::Rows(mut rows) = item {
+                rows.clear();
+                self.spare.push(rows);
+            }
         }
         self.queue = queue;
         self.finish_step(id, out);

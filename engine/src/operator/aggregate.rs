@@ -244,6 +244,9 @@ impl WindowAggregate {
 
     /// End of the earliest window that has state and is not closed.
     pub fn oldest_end(&self) -> Option<EventTime> {
+        if self.slices.assigner.one_slice_per_window() {
+            return self.slices.iter().next().map(|it| it.last_end);
+        }
         let mut after = self.evicted;
         while let Some(window) = self.slices.next_window(after) {
             if self.slices.of_window(window).next().is_some() {

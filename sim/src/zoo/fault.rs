@@ -74,6 +74,9 @@ pub trait Fault: std::fmt::Debug {
     }
 }
 
+/// A snapshot, and the fault as it was then.
+type Kept = (Vec<u8>, Box<dyn Fault>);
+
 /// The engine behind a fault.
 #[derive(Debug)]
 pub struct Faulty {
@@ -81,7 +84,7 @@ pub struct Faulty {
     fault: Box<dyn Fault>,
     fresh: Box<dyn Fault>,
     /// The fault as it was at each snapshot.
-    kept: RefCell<Vec<(Vec<u8>, Box<dyn Fault>)>>,
+    kept: RefCell<Vec<Kept>>,
 }
 
 impl Faulty {

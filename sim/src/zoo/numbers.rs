@@ -8,7 +8,7 @@ use crate::zoo::fault::Fault;
 use crate::zoo::{Build, Plant};
 use plimsoll_engine::late::Saving;
 use plimsoll_engine::output::{Completeness, Fate, Output};
-use plimsoll_engine::time::Span;
+use plimsoll_engine::time::{EventTime, Span};
 
 /// Wrong numbers.
 pub const PLANTS: &[Plant] = &[
@@ -52,7 +52,7 @@ pub const PLANTS: &[Plant] = &[
         modelled_on: &["JET-1879", "ARROYO-min"],
         what: "the watermark that is shown follows the candidate down",
         killed_by: &["I1", "I43"],
-        build: Build::Fault(|_| Box::new(Numbers(down))),
+        build: Build::Fault(|_| Box::new(Down(None))),
     },
     Plant {
         name: "state-gauge-stale",
@@ -103,10 +103,25 @@ fn slack(_: &Engine, out: &mut Output) {
     }
 }
 
-fn down(engine: &Engine, out: &mut Output) {
-    let delay = engine.job().plan().watermark.as_ref().map_or(Span::ZERO, |it| it.delay);
-    for step in &mut out.steps {
-        step.watermark = step.watermark.min(step.candidate - delay);
+/// The watermark that the last step should have shown.
+#[derive(Clone, Copy, Debug)]
+struct Down(Option<EventTime>);
+
+impl Fault for Down {
+    fn copy(&self) -> Box<dyn Fault> {
+        Box::new(*self)
+    }
+
+    fn after(&mut self, engine: &Engine, out: &mut Output) {
+        let delay = engine.job().plan().watermark.as_ref().map_or(Span::ZERO, |it| it.delay);
+        for step in &mut out.steps {
+            step.watermark = step.watermark.min(step.candidate - delay);
+            self.0 = Some(step.watermark);
+        }
+    }
+
+    fn show<'a>(&self, view: View<'a>) -> View<'a> {
+        View { watermark: self.0.unwrap_or(view.watermark), ..view }
     }
 }
 

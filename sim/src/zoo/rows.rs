@@ -8,6 +8,7 @@ use crate::zoo::fault::Fault;
 use crate::zoo::{Build, Plant};
 use plimsoll_engine::output::Output;
 use plimsoll_engine::row::RowBatch;
+use plimsoll_engine::time::EventTime;
 
 /// Wrong rows.
 pub const PLANTS: &[Plant] = &[
@@ -115,8 +116,7 @@ fn truncating(engine: &Engine, rows: &mut RowBatch) {
     let Some(operator) = &engine.job().plan().operator else { return };
     let slide = operator.window.slide.0;
     change_times(engine, rows, |it| {
-        let below_zero = it < 0 && -plimsoll_engine::time::EventTime::LEGAL <= it;
-        if below_zero { it + slide } else { it }
+        if (-EventTime::LEGAL..0).contains(&it) { it + slide } else { it }
     });
 }
 
