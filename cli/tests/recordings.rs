@@ -30,9 +30,13 @@ fn plimsoll(arguments: &[&str], input: &str) -> (String, String, Option<i32>) {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    // A command that refuses its arguments does not read.
-    let _ = child.stdin.take().map(|mut it| it.write_all(input.as_bytes()));
-    let ended = child.wait_with_output().expect("the command ends");
+    // The input is written beside, since a command that answers early would wait for its reader. One
+    // that refuses its arguments does not read at all.
+    let stdin = child.stdin.take();
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| stdin.map(|mut it| it.write_all(input.as_bytes())));
+        child.wait_with_output().expect("the command ends")
+    });
     let text = |it: Vec<u8>| String::from_utf8(it).expect("UTF-8");
     (text(ended.stdout), text(ended.stderr), ended.status.code())
 }

@@ -55,7 +55,7 @@ pub(super) fn run(
     let mut run = Run::new(trace, &mut engine, false);
     while let Some(seen) = run.step() {
         let judged = match seen {
-            Ok(seen) => agreement.observe(&seen).and_then(|()| Ok(seen)),
+            Ok(seen) => agreement.observe(&seen).map(|()| seen),
             Err(violation) => Err(violation),
         };
         match judged {

@@ -1,4 +1,3 @@
-//! Verdicts on worlds, on planted bugs, and on one story by hand.
 
 use super::*;
 use crate::invariant::Observation;
