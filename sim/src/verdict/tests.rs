@@ -1,3 +1,4 @@
+//! Verdicts on worlds, on planted bugs, and on one story by hand.
 
 use super::*;
 use crate::invariant::Observation;
