@@ -1,3 +1,5 @@
+//! Verdicts on worlds, on planted bugs, and on one story by hand.
+
 use super::*;
 use crate::invariant::Observation;
 use crate::reach::SITES;

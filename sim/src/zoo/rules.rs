@@ -151,7 +151,7 @@ pub const PLANTS: &[Plant] = &[
         "offset-mismatch",
         &["LAMINAR-184b"],
         "windows are cut without their offset",
-        &["I41", "I42", "I3", "I14"],
+        &["I41", "I42", "I3", "I14", "I40"],
         |plan| {
             if let Some(it) = &mut plan.operator {
                 it.window.offset = Span::ZERO;
@@ -162,7 +162,7 @@ pub const PLANTS: &[Plant] = &[
         "hop-first",
         &["QUIX-hop", "NUMA-1471"],
         "the last of the windows that hold a row is left out",
-        &["I12", "I41", "I14", "I3", "I42"],
+        &["I12", "I41", "I14", "I3", "I20", "I40"],
         |plan| {
             if let Some(it) = &mut plan.operator
                 && it.window.slide < it.window.size
