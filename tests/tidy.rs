@@ -73,6 +73,9 @@ fn parents(source: &Source) -> [String; 3] {
 
 /// Whether a file holds unit tests, or what only they use: the module above speaks for it.
 fn only_for_tests(source: &Source, all: &[Source]) -> bool {
+    if source.path.split_once("/src/").is_some_and(|it| it.1.contains("/tests/")) {
+        return true;
+    }
     let module = format!("mod {};", source.name().trim_end_matches(".rs"));
     let parents = parents(source);
     let gated = |it: &Source| {

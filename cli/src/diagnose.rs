@@ -54,7 +54,7 @@ pub(crate) fn trace_mistake(source: &Source, error: &TraceError) -> Mistake {
     Mistake { span: start..start + word, title, label, help: None }
 }
 
-fn label(expected: &str, found: &str) -> String {
+pub(crate) fn label(expected: &str, found: &str) -> String {
     // What was expected may say what was found already.
     if expected.contains("found ") {
         format!("expected {expected}")

@@ -3,8 +3,15 @@
 //! Invariant: every sentence names the item that made it true.
 
 use crate::console::Console;
-use crate::exit::{self, Exit};
-use anyhow::Result;
+use crate::exit::Exit;
+use crate::subject;
+use anyhow::{Context as _, Result};
+use plimsoll_engine::row::ItemId;
+use plimsoll_sim::explain;
+use plimsoll_sim::trace::time_text::parse_time;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Say why a row was late, why a window closed when it did, or why the watermark stands
@@ -33,6 +40,28 @@ pub(crate) struct Args {
 }
 
 /// Explains.
-pub(crate) fn run(_args: &Args, _console: &mut Console) -> Result<Exit> {
-    exit::unfinished("explain")
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
+    let (_, parsed) = subject::read_trace(&args.file, console)?;
+    let trace = parsed.trace;
+    if let Some(number) = args.row {
+        return tell(explain::row(&trace, ItemId(number))?, console);
+    }
+    if let Some(text) = &args.window {
+        let (start, key) = match text.split_once('/') {
+            Some((start, key)) => (start, Some(key)),
+            None => (text.as_str(), None),
+        };
+        let start = parse_time(start).with_context(|| format!("--window {text}"))?;
+        return tell(explain::window(&trace, start, key)?, console);
+    }
+    tell(explain::watermark(&trace)?, console)
+}
+
+fn tell(story: impl Serialize + Display, console: &mut Console) -> Result<Exit> {
+    if console.json {
+        console.json(&serde_json::to_value(&story)?)?;
+    } else {
+        write!(console.out, "{story}")?;
+    }
+    Ok(Exit::Held)
 }

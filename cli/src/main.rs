@@ -17,14 +17,17 @@ mod diagnose;
 mod exit;
 mod explain;
 mod explore;
+mod failure;
 mod lint;
 mod mutants;
+mod progress;
 mod recording;
 mod replay;
 mod run;
 mod seeds;
 mod shrink;
 mod source;
+mod subject;
 mod tune;
 
 use std::process::ExitCode;

@@ -4,7 +4,11 @@
 
 use crate::console::Console;
 use crate::exit::{self, Exit};
+use crate::subject;
 use anyhow::Result;
+use plimsoll_sim::report::Origin;
+use plimsoll_sim::verdict::Options;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Make a failing trace as small as it gets while the same invariant still breaks
@@ -25,6 +29,38 @@ pub(crate) struct Args {
 }
 
 /// Shrinks.
-pub(crate) fn run(_args: &Args, _console: &mut Console) -> Result<Exit> {
-    exit::unfinished("shrink")
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
+    let plant = subject::plant(args.plant.as_deref())?;
+    let (source, parsed) = subject::read_trace(&args.file, console)?;
+    let trace = parsed.trace;
+    subject::engine(&trace)?;
+    let options = Options { twins: true, liveness: Some(usize::MAX), ..Options::default() };
+    let Some(violation) = exit::quietly(|| subject::fails(&trace, plant, &options)) else {
+        writeln!(console.err, "{}: nothing fails, so there is nothing to shrink", source.name)?;
+        return Ok(Exit::NothingRan);
+    };
+    let bar = crate::progress::bar("shrinking");
+    let small = crate::failure::shrunk(&trace, &violation, plant, options, &mut |now| {
+        bar.set_length(now.limit);
+        bar.set_position(now.executions);
+        bar.set_message(format!("{} items, {}", now.items, now.pass));
+    });
+    bar.finish_and_clear();
+    let (small, violation, note) = match small {
+        Some(it) => {
+            let sure =
+                if it.minimal { "no item can be taken away" } else { "the limit was reached" };
+            let note = format!("{} runs; {sure}", it.executions);
+            (it.trace, it.violation, note)
+        }
+        None => (trace.clone(), violation, "it fails only as a whole".to_owned()),
+    };
+    let origin =
+        Origin { artefact: Some(args.output.display().to_string()), ..subject::origin(plant) };
+    crate::failure::write_trace(&args.output, &small, &violation, &origin)?;
+    let (from, to) = (trace.items.len(), small.items.len());
+    writeln!(console.err, "{from} items became {to} ({note})")?;
+    let report = crate::failure::report(&small, &violation, plant, options, origin, true);
+    crate::failure::print(&report, console)?;
+    Ok(Exit::Violation)
 }

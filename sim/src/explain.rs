@@ -15,7 +15,7 @@
 //! )?
 //! .trace;
 //! let row = plimsoll_sim::explain::row(&trace, plimsoll_engine::row::ItemId(3)).unwrap();
-//! assert!(row.to_string().contains("With a delay of 2min5s it is counted into 1 of 1 windows"));
+//! assert!(row.to_string().contains("with a delay of 2min5s it is counted into 1 of 1 windows"));
 //! # Ok::<(), plimsoll_sim::trace::parse::Broken>(())
 //! ```
 //!

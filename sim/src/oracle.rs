@@ -88,6 +88,7 @@ impl Oracle {
                 grid: figures.grid,
                 delay: watermark.delay,
                 fallback: watermark.fallback,
+                initial: watermark.initial,
             }),
             now: trace.clock,
             steps: 0,
@@ -204,9 +205,14 @@ impl Oracle {
     }
 
     /// Rows and heartbeats that wait for a step.
-    pub fn rows_queued(&self) -> u64 {
+    pub fn arrivals_queued(&self) -> u64 {
         let counts = |it: &&Queued| matches!(it.item, Item::Row(_) | Item::Heartbeat { .. });
         self.queue.iter().filter(counts).count() as u64
+    }
+
+    /// Rows alone that wait for a step.
+    pub fn rows_queued(&self) -> u64 {
+        self.queue.iter().filter(|it| it.is_row()).count() as u64
     }
 
     /// (window, key) groups held.

@@ -16,8 +16,8 @@ use std::fmt;
 
 /// The most lines of a report.
 pub const LINES: usize = 25;
-/// The most lines of what happened, and of what matters.
-const STORY: (usize, usize) = (9, 5);
+/// The most lines of what happened.
+const HAPPENED: usize = 10;
 /// The most characters of a line of free text.
 const WIDTH: usize = 300;
 
@@ -103,12 +103,17 @@ impl FailureReport {
         if let Some(story) = &self.story {
             let happened: Vec<String> =
                 story.timeline.iter().flat_map(|it| lines_of(&it.to_string())).collect();
-            // The end of a story is where it broke.
-            let skip = happened.len().saturating_sub(STORY.0);
-            let note = (0 < skip).then(|| format!("    .. {skip} lines before"));
             lines.push("  what happened:".to_owned());
-            lines.extend(note.into_iter().chain(happened.into_iter().skip(skip)));
-            let matters = story.matters.lines(STORY.1);
+            if happened.len() <= HAPPENED {
+                lines.extend(happened);
+            } else {
+                // The end of a story is where it broke.
+                let skip = happened.len() + 1 - HAPPENED;
+                lines.push(format!("    .. {skip} lines before"));
+                lines.extend(happened.into_iter().skip(skip));
+            }
+            // Its own head, and the three lines at the end.
+            let matters = story.matters.lines(LINES - 4 - lines.len());
             if !matters.is_empty() {
                 lines.push("  what matters:".to_owned());
                 lines.extend(matters.iter().map(|it| format!("    {}", one_line(it))));

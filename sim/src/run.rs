@@ -93,30 +93,35 @@ impl<'a> Run<'a> {
         let id = ItemId(self.next as u64 + 1);
         self.output.clear();
         if let Item::Crash { stale } = *item {
-            self.note(id);
             self.next += 1;
+            let view = self.system.view(false);
+            if let Some(log) = &mut self.log {
+                let digest = Digest::of(&self.trace.plan, &self.output, &view);
+                log.push(Logged { at: self.now, digest });
+            }
             if let Err(violation) = self.crash(stale, id) {
                 return Some(Err(violation));
             }
             self.output.clear();
-        } else {
-            self.feed(item, id);
-            self.note(id);
-            self.next += 1;
+            let view = self.system.view(false);
+            return Some(Ok(Observation { trace: self.trace, id, item, output: &self.output, view }));
         }
-        let deep = self.trace.items.len() <= ALWAYS_DEEP
-            || self.next.is_multiple_of(DEEP_EVERY)
-            || self.next == self.trace.items.len();
-        let view = self.system.view(deep);
+        self.feed(item, id);
+        self.next += 1;
+        let view = self.system.view(self.is_deep(self.next));
+        if let Some(log) = &mut self.log {
+            debug_assert_eq!(log.len() as u64 + 1, id.0, "one entry per item");
+            let digest = Digest::of(&self.trace.plan, &self.output, &view);
+            log.push(Logged { at: self.now, digest });
+        }
         Some(Ok(Observation { trace: self.trace, id, item, output: &self.output, view }))
     }
 
-    fn note(&mut self, id: ItemId) {
-        if let Some(log) = &mut self.log {
-            let digest = Digest::of(&self.trace.plan, &self.output, &self.system.view(false));
-            debug_assert_eq!(log.len() as u64 + 1, id.0, "one entry per item");
-            log.push(Logged { at: self.now, digest });
-        }
+    /// Whether the state is counted after this many items: only a step can have changed it.
+    fn is_deep(&self, done: usize) -> bool {
+        let len = self.trace.items.len();
+        !self.output.steps.is_empty()
+            && (len <= ALWAYS_DEEP || done.is_multiple_of(DEEP_EVERY) || done == len)
     }
 
     fn feed(&mut self, item: &Item, id: ItemId) {
@@ -192,7 +197,8 @@ impl<'a> Run<'a> {
             self.again(at);
             self.replayed += 1;
             let Some(logged) = self.log.as_ref().map(|it| it[at]) else { break };
-            let again = Digest::of(&self.trace.plan, &self.output, &self.system.view(false));
+            let view = self.system.view(self.is_deep(at + 1));
+            let again = Digest::of(&self.trace.plan, &self.output, &view);
             if again != logged.digest {
                 let number = at + 1;
                 return Err(broken(format!(

@@ -211,6 +211,7 @@ impl Groups {
     /// Key column `column` (position in the plan's `keys`) of group `group`; `None` is null.
     #[inline]
     pub fn key(&self, group: usize, column: usize) -> Option<i64> {
+        assert!(group < self.len, "there is no group {group}");
         assert!(column < self.layout.keys.len(), "a key has no column {column}");
         self.layout.key(self.of(group), column)
     }
@@ -218,6 +219,7 @@ impl Groups {
     /// Aggregate `aggregate` (position in the plan's `aggregates`) of group `group`.
     #[inline]
     pub fn value(&self, group: usize, aggregate: usize) -> Value {
+        assert!(group < self.len, "there is no group {group}");
         let words = self.of(group);
         let Accumulator { aggregate, at, none } = self.layout.accumulators[aggregate];
         match aggregate {

@@ -66,13 +66,19 @@ pub fn failure(
         let item = Quoted::of(seen.trace, seen.id).expect("the item is in the trace");
         moments.push(Moment { item, effects, skipped: 0 });
     });
+    if let Some(item) = Quoted::of(trace, violation.at)
+        && moments.last().is_none_or(|it| it.item != item)
+    {
+        // The run itself ended there.
+        moments.push(Moment { item, effects: Vec::new(), skipped: 0 });
+    }
     Some(FailureStory {
         invariant: violation.name,
         at: violation.at.0,
         evidence: violation.evidence.clone(),
         timeline: shortened(moments),
         state: state(&history.last),
-        matters: matters(trace, violation.name, fails, limits),
+        matters: matters(&seen, violation.name, fails, limits),
     })
 }
 

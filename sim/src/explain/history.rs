@@ -28,6 +28,8 @@ pub struct Rise {
     pub candidate: EventTime,
     /// The item that showed this candidate, where a partition's maximum is it.
     pub shown_by: Option<ItemId>,
+    /// Whether no partition counted, so that the silent ones gave the value.
+    pub flushed: bool,
 }
 
 /// A window that was written.
@@ -41,8 +43,8 @@ pub struct Written {
     pub kind: FiringKind,
     /// What moved the watermark past its end.
     pub reason: FiringReason,
-    /// The watermark at the writing.
-    pub watermark: EventTime,
+    /// How many rows had been dropped for it by then.
+    pub rows_dropped: u64,
 }
 
 /// The system after the last item.
@@ -136,7 +138,7 @@ impl History {
             window: it.window,
             kind: it.kind,
             reason: it.note.reason,
-            watermark: it.note.watermark,
+            rows_dropped: it.note.rows_dropped,
         }));
         for step in &seen.output.steps {
             let before = self.rises.last().map_or(self.last.watermark, |it| it.watermark);
@@ -147,6 +149,7 @@ impl History {
                     watermark: step.watermark,
                     candidate: step.candidate,
                     shown_by: shown_by(seen.view.members, step.candidate, id),
+                    flushed: !seen.view.members.iter().any(Member::counts),
                 });
             }
             self.steps.push((id, *step));
@@ -174,8 +177,8 @@ impl History {
 
     fn turns(&mut self, id: ItemId, members: &[Member]) {
         for member in members {
-            let old = self.last.members.iter().find(|it| it.partition == member.partition);
-            if old.is_some_and(|it| it.state != member.state) {
+            let old = self.last.members.binary_search_by_key(&member.partition, |it| it.partition);
+            if old.is_ok_and(|it| self.last.members[it].state != member.state) {
                 self.turns.push((id, member.partition, member.state));
             }
         }

@@ -59,9 +59,14 @@ pub struct Matters {
 
 /// More items than this are not left out one by one, and their values are not varied.
 const MOST: usize = 200;
-/// How far from its place a value is tried at most: a million seconds, or a million.
+/// With more removable items than this the trace is to be shrunk first; its values say nothing yet.
+const REMOVABLE: usize = 8;
+/// How far from its place a time is tried at most: a million seconds.
 const FAR_TIME: i64 = 1_000_000_000;
+/// The same for other values.
 const FAR_VALUE: i64 = 1_000_000;
+/// How many times its size a window is tried at most.
+const FAR_WINDOW: i64 = 60;
 
 struct Varied<'a> {
     trace: &'a Trace,
@@ -118,7 +123,12 @@ impl Varied<'_> {
 
     fn matter(&mut self, place: Place) -> Option<Matter> {
         let value = place.get(self.trace).unwrap_or(0);
-        let far = if place.is_time(self.trace) { FAR_TIME } else { FAR_VALUE };
+        let far = match place {
+            // A row is in size / slide windows: far out there is only work.
+            Place::Size | Place::Slide => FAR_WINDOW.saturating_mul(value),
+            _ if place.is_time(self.trace) => FAR_TIME,
+            _ => FAR_VALUE,
+        };
         let lowest = place.least().max(value.saturating_sub(far));
         let highest = value.saturating_add(far);
         let low = self.edge(place, value, lowest)?;
@@ -152,6 +162,10 @@ pub fn matters(
         if varied.fails(&trace.without(at..at + 1)) == Some(true) {
             found.removable.push(at as u64 + 1);
         }
+    }
+    if REMOVABLE < found.removable.len() {
+        found.executions = varied.executions;
+        return found;
     }
     for at in 1..items {
         if trace.items[at - 1] == trace.items[at] {
@@ -189,38 +203,55 @@ pub fn matters(
 impl Matters {
     /// At most this many lines: what must be so first, then what need not.
     pub fn lines(&self, most: usize) -> Vec<String> {
-        let mut lines = Vec::new();
+        let tail = self.tail();
         let needed = |it: &&Finding| !matches!(it.matter, Matter::Irrelevant | Matter::Unknown);
-        for it in self.findings.iter().filter(needed) {
-            lines.push(format!("{} {}", it.what, it.text));
-        }
-        let rest = 3.min(most);
-        if most < lines.len() + rest {
-            let more = lines.len() + rest - most;
-            lines.truncate(most.saturating_sub(rest + 1));
+        let needed = self.findings.iter().filter(needed);
+        let mut lines: Vec<String> = needed.map(|it| format!("{} {}", it.what, it.text)).collect();
+        let room = most.saturating_sub(tail.len());
+        if room < lines.len() {
+            let more = lines.len() + 1 - room.max(1);
+            lines.truncate(room.saturating_sub(1));
             lines.push(format!(".. and {more} more values that matter"));
         }
-        let named = |matter| {
-            let some = self.findings.iter().filter(|it| it.matter == matter);
-            some.map(|it| it.what.as_str()).collect::<Vec<_>>().join(", ")
-        };
-        let irrelevant = named(Matter::Irrelevant);
+        lines.extend(tail);
+        lines.truncate(most);
+        lines
+    }
+
+    fn tail(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let irrelevant = self.findings.iter().filter(|it| it.matter == Matter::Irrelevant);
+        let irrelevant: Vec<&str> = irrelevant.map(|it| it.what.as_str()).collect();
         if !irrelevant.is_empty() {
-            lines.push(format!("does not matter: {irrelevant}"));
+            lines.push(format!("does not matter: {}", some(&irrelevant)));
         }
-        if !self.removable.is_empty() {
-            lines.push(format!("can be left out: {}", items(&self.removable)));
+        match self.removable.len() {
+            0 => {}
+            many if REMOVABLE < many => {
+                lines.push(format!("{many} single items can be left out: shrink it first"));
+            }
+            _ => lines.push(format!("can be left out: {}", items(&self.removable))),
         }
         if !self.exchangeable.is_empty() {
             let pairs = self.exchangeable.iter().map(|it| format!("{it} and {}", it + 1));
-            let pairs = pairs.collect::<Vec<_>>().join(", ");
-            lines.push(format!("order does not matter between items {pairs}"));
+            let pairs: Vec<String> = pairs.collect();
+            lines.push(format!("order does not matter between items {}", some(&pairs)));
         }
         let unknown = self.findings.iter().filter(|it| it.matter == Matter::Unknown).count();
         if 0 < unknown {
             lines.push(format!("{unknown} values were not looked at: the runs were used up"));
         }
         lines
+    }
+}
+
+/// The first of a list, with commas.
+fn some(names: &[impl AsRef<str>]) -> String {
+    const MOST: usize = 8;
+    let listed: Vec<&str> = names.iter().take(MOST).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(MOST) {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
     }
 }
 

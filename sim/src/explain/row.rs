@@ -60,8 +60,8 @@ pub struct Force {
     pub delay: Span,
     /// Where the wall clock gave the value: how far behind it.
     pub fallback: Option<Span>,
-    /// Whether the candidate is the slowest partition's maximum, and not the largest time of all.
-    pub slowest_partition: bool,
+    /// What the candidate is, such as `the largest time seen`.
+    pub is: &'static str,
     /// The item that showed the candidate.
     pub shown_by: Option<Quoted>,
     /// The item at which the value began to count, where that is another.
@@ -192,7 +192,13 @@ impl RowStory {
             candidate: in_force.candidate,
             delay: watermark.delay,
             fallback: in_force.fallback,
-            slowest_partition: watermark.generator != GeneratorPlan::GlobalMax,
+            is: match watermark.generator {
+                GeneratorPlan::GlobalMax => "the largest time seen",
+                GeneratorPlan::PartitionMin { .. } if rise.is_some_and(|it| it.flushed) => {
+                    "the largest maximum of the partitions, all of them silent"
+                }
+                GeneratorPlan::PartitionMin { .. } => "the slowest partition's maximum",
+            },
             shown_by: in_force.set_by.and_then(|it| Quoted::of(trace, it)),
             effective_by: effective
                 .filter(|it| Some(*it) != in_force.set_by)
@@ -306,8 +312,8 @@ const LISTED: usize = 6;
 impl RowStory {
     fn windows_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for it in self.windows.iter().take(LISTED) {
-            let counted = if it.counted { "counted into" } else { "lost to" };
-            write!(f, "It was {counted} {}", WindowText(it.window))?;
+            let counted = if it.counted { "was counted into" } else { "missed" };
+            write!(f, "It {counted} {}", WindowText(it.window))?;
             match &it.closed_by {
                 Some(by) => writeln!(f, ", which {by} closed.")?,
                 None => writeln!(f, ", which is open at the end of the trace.")?,
@@ -323,14 +329,20 @@ impl RowStory {
 
     fn verdict_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some(time), Some(force)) = (self.time, &self.in_force) else { return Ok(()) };
+        if force.watermark == EventTime::MIN {
+            return Ok(());
+        }
         let (time, w) = (TimeText(time), TimeText(force.watermark));
-        let asks = match self.rule {
-            "event" => format!("{time} is before {w}"),
-            "event_inclusive" => format!("{time} is at or before {w}"),
-            "window_end" => format!("a window of {time} ends at or before {w}"),
-            _ => format!("the slide of {time} starts before the slide of {w}"),
+        let counted = self.fate == "counted";
+        let (not, does) = if counted { ("not ", "does not start") } else { ("", "starts") };
+        let compares = match (self.rule, self.fate) {
+            ("event", _) => format!("{time} is {not}before {w}"),
+            ("event_inclusive", _) => format!("{time} is {not}at or before {w}"),
+            ("window_end", "counted") => format!("none of its windows ends at or before {w}"),
+            ("window_end", _) => format!("what it missed ends at or before {w}"),
+            _ => format!("the slide of {time} {does} before that of {w}"),
         };
-        writeln!(f, "The rule `{}` asks whether {asks}.", self.rule)?;
+        writeln!(f, "By the rule `{}`: {compares}.", self.rule)?;
         let meaning = match self.cause {
             Some("straggler") => "its own partition was further on, too",
             Some("lagging partition") => {
@@ -367,7 +379,7 @@ impl RowStory {
             let (kept, of) = (it.kept, it.of);
             writeln!(
                 f,
-                "Tried: With a {what} of {value} it is counted into {kept} of {of} windows."
+                "Tried: with a {what} of {value} it is counted into {kept} of {of} windows."
             )?;
         }
         Ok(())
@@ -388,11 +400,7 @@ impl fmt::Display for Force {
             writeln!(f, "The watermark in force was {w}: the wall clock less {behind}.")?;
         } else if let Some(it) = &self.shown_by {
             let (c, d) = (TimeText(self.candidate), SpanText(self.delay));
-            let what = if self.slowest_partition {
-                "the slowest partition's maximum"
-            } else {
-                "the largest time seen"
-            };
+            let what = self.is;
             writeln!(f, "The watermark in force was {w}: {what}, {c}, less the delay of {d}.")?;
             writeln!(f, "{it} set it.")?;
         } else {

@@ -30,6 +30,8 @@ pub struct WatermarkStory {
     pub now: ProcTime,
     /// Whether each partition counts for itself, and not one maximum over all.
     pub per_partition: bool,
+    /// Whether a wall clock may move it, too.
+    pub has_fallback: bool,
     /// The item at which it last rose.
     pub rose_at: Option<Quoted>,
     /// The item that showed this value.
@@ -96,6 +98,7 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
         delay: plan.map_or(Span::ZERO, |it| it.delay),
         now: last.now,
         per_partition,
+        has_fallback: plan.is_some_and(|it| it.fallback.is_some()),
         rose_at: rise.and_then(|it| Quoted::of(trace, it.item)),
         shown_by: rise.and_then(|it| it.shown_by).and_then(|it| Quoted::of(trace, it)),
         partitions: last.members.iter().map(|it| standing(it, last.now)).collect(),
@@ -240,6 +243,13 @@ impl fmt::Display for WatermarkStory {
                 let (c, d) = (TimeText(self.candidate), SpanText(self.delay));
                 let what = if self.per_partition { "slowest partition" } else { "largest time" };
                 writeln!(f, "The {what} stands at {c}; the delay of {d} is taken off.")?;
+                if self.candidate - self.delay < w {
+                    let kept = if self.has_fallback { "the clock or an item" } else { "an item" };
+                    writeln!(
+                        f,
+                        "That would be less: a watermark never goes back, and {kept} had moved it on."
+                    )?;
+                }
             }
         }
         if let Some(it) = &self.rose_at {

@@ -13,9 +13,10 @@ use crate::trace::plan_text::aggregate_text;
 use crate::trace::time_text::TimeText;
 use crate::trace::write::cell_text;
 use crate::trace::{Item, RowItem, Trace};
+use plimsoll_engine::late::Saving;
 use plimsoll_engine::output::{Completeness, Fate, Firing, FiringKind, FiringReason};
-use plimsoll_engine::plan::WindowPlan;
 use plimsoll_engine::plan::check::CheckedPlan;
+use plimsoll_engine::plan::{LateRule, WindowPlan};
 use plimsoll_engine::row::ItemId;
 use plimsoll_engine::state::layout::Value;
 use plimsoll_engine::time::{EventTime, Span};
@@ -55,9 +56,9 @@ pub struct RowOfWindow {
     pub fate: &'static str,
     /// The watermark that it was behind, where it was lost.
     pub behind: Option<EventTime>,
-    /// The smallest delay that would have kept it in its last window, where one would.
+    /// The smallest delay that would have kept it in this window, where one would.
     pub needs: Option<Span>,
-    /// Whether a figure of the window had been written before.
+    /// Whether it was lost after the last figure of the window had been written.
     pub refutes: bool,
 }
 
@@ -101,9 +102,7 @@ pub fn window(
             continue;
         }
         let of_row = key_of_row(trace, operator, *row);
-        if key.is_none_or(|it| it == of_row) {
-            rows.push((ItemId(id), *row, time));
-        }
+        rows.push((ItemId(id), *row, time));
         keys.insert(of_row);
     }
     if let Some(key) = key
@@ -123,10 +122,21 @@ pub fn window(
     let rise = closing.and_then(|it| {
         history.rises.iter().find(|rise| window.closes_at(rise.watermark) && rise.item <= it.0)
     });
-    let first = history.written.iter().find(|it| it.window == window);
-    let rows = rows.into_iter().map(|(id, _, time)| {
-        row_of_window(trace, &history, operator, window, id, time, first.map(|it| it.item))
-    });
+    let mut written = history.written.iter().filter(|it| it.window == window);
+    let (first, last) = (written.clone().next(), written.next_back());
+    let mut rows: Vec<(String, RowOfWindow)> = rows
+        .into_iter()
+        .map(|(id, row, time)| {
+            let fate = row_of_window(trace, &history, operator, window, id, time);
+            (key_of_row(trace, operator, row), fate)
+        })
+        .collect();
+    // The figure says how many had been dropped when it was written; those behind refute it.
+    let lost = rows.iter_mut().filter(|it| it.1.fate == "lost");
+    for (_, row) in lost.skip(last.map_or(usize::MAX, |it| it.rows_dropped as usize)) {
+        row.refutes = true;
+    }
+    let rows = rows.into_iter().filter(|it| key.is_none_or(|key| key == it.0)).map(|it| it.1);
     Ok(WindowStory {
         window,
         key: key.map(str::to_owned),
@@ -157,7 +167,6 @@ fn row_of_window(
     window: Window,
     id: ItemId,
     time: EventTime,
-    written: Option<ItemId>,
 ) -> RowOfWindow {
     let row = Quoted::of(trace, id).expect("the row is in the trace");
     let simple =
@@ -178,17 +187,14 @@ fn row_of_window(
             if late.windows_lost as usize <= position {
                 return simple("counted");
             }
-            let needs = match late.saving {
-                plimsoll_engine::late::Saving::Delay { largest, .. } => Some(largest),
+            let needs = match (late.saving, late.rule) {
+                (Saving::Delay { .. }, LateRule::WindowEnd) => {
+                    Some(late.in_force.candidate.since(window.end) + Span(1))
+                }
+                (Saving::Delay { largest, .. }, _) => Some(largest),
                 _ => None,
             };
-            let judged = taken.map_or(id, |it| it.0);
-            RowOfWindow {
-                behind: Some(late.in_force.watermark),
-                needs,
-                refutes: written.is_some_and(|it| it <= judged),
-                ..simple("lost")
-            }
+            RowOfWindow { behind: Some(late.in_force.watermark), needs, ..simple("lost") }
         }
     }
 }
@@ -304,15 +310,15 @@ impl WindowStory {
         let Some(last) = self.figures.last() else {
             return writeln!(f, "No figure of it has been written.");
         };
-        let refuted: Vec<String> =
-            self.rows.iter().filter(|it| it.refutes).map(|it| it.row.item.to_string()).collect();
-        if !refuted.is_empty() {
-            let many = if refuted.len() == 1 { "item" } else { "items" };
-            let items = refuted.join(", ");
-            writeln!(
-                f,
-                "The figure is refuted: {many} {items} came for this window after it was written."
-            )
+        let lost = self.rows.iter().filter(|it| it.fate == "lost");
+        let (after, before): (Vec<&RowOfWindow>, _) = lost.partition(|it| it.refutes);
+        if !before.is_empty() {
+            writeln!(f, "It was short when it was written: {} had been dropped.", items(&before))?;
+        }
+        if !after.is_empty() {
+            writeln!(f, "It is refuted: {} came after it was written.", items(&after))
+        } else if !before.is_empty() {
+            Ok(())
         } else if last.known {
             writeln!(
                 f,
@@ -327,6 +333,12 @@ impl WindowStory {
             writeln!(f, "The figure is a guess that no row in this trace refutes.")
         }
     }
+}
+
+/// `item 3`, or `items 3, 5`.
+fn items(rows: &[&RowOfWindow]) -> String {
+    let numbers = rows.iter().map(|it| it.row.item.to_string()).collect::<Vec<_>>().join(", ");
+    format!("item{} {numbers}", if rows.len() == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for RowOfWindow {

@@ -2,8 +2,8 @@
 //! was dropped as late changes no state, no output and no maximum (I29).
 //!
 //! I29 is asserted for steps that took nothing but rows dropped whole, under a global maximum, rules
-//! E and W, w_0 = -inf, no wall clock. Not after all had finished: then a late row of somebody new
-//! brings the candidate back from +inf.
+//! E and W, w_0 = -inf, no wall clock. Not after all had finished: then w is +inf, and a late row of
+//! somebody new may well be the largest so far.
 //!
 //! Invariant: whether a row is from the future is decided here from its arrival, not by its record.
 
@@ -89,6 +89,10 @@ impl Invariant for Dropped {
     }
 
     fn observe(&mut self, seen: &Observation<'_>, past: &Past) -> Result<(), String> {
+        // Only a step can change the state.
+        if seen.output.steps.is_empty() {
+            return Ok(());
+        }
         let groups = std::mem::replace(&mut self.groups, seen.view.groups);
         let alone = seen.output.steps.len() == 1;
         for (record, facts) in seen.output.steps.iter().zip(&past.steps) {
@@ -100,7 +104,7 @@ impl Invariant for Dropped {
             if rows.is_empty()
                 || 0 < facts.others
                 || record.kind == StepKind::End
-                || candidate == EventTime::MAX
+                || watermark == EventTime::MAX
                 || !rows.iter().all(|it| it.record.is_some_and(|it| lost(fate(it))))
             {
                 continue;

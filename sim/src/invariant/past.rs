@@ -189,7 +189,7 @@ impl Past {
         let mut from = 0;
         for (position, record) in steps.iter().enumerate() {
             let mut facts = StepFacts { rows: (self.rows.len() as u32, 0), ..StepFacts::default() };
-            if record.kind == StepKind::End {
+            if record.kind == StepKind::End && matches!(seen.item, Item::End) {
                 self.roster.finish_all();
                 facts.all_finished = true;
             } else {

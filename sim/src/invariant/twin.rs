@@ -48,7 +48,8 @@ fn digests(trace: &Trace, make: &Make<'_>, hash_seed: u64) -> Result<Vec<u64>, V
 /// # Errors
 /// Never: every trace is covered.
 pub fn hashers(trace: &Trace, make: &Make<'_>, seed: u64) -> Found {
-    let other = !seed;
+    // All bits but one differ, an odd number of them.
+    let other = !seed ^ 1;
     let both = digests(trace, make, seed).and_then(|it| Ok((it, digests(trace, make, other)?)));
     let (one, two) = match both {
         Ok(it) => it,

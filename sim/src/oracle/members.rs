@@ -7,7 +7,9 @@
 //! Readings: a partition that a row or heartbeat names for the first time counts at once, whatever
 //! `rejoin` says. Its last activity is the arrival of that item, also where more of its items wait.
 //! Several unaligned partitions are compared with the same bar, so their order does not matter.
-//! `at_group` is otherwise like `without_watermark`; where c* is not finite the maximum stays.
+//! `at_group` is otherwise like `without_watermark`, and the same where c* is not finite. An idle
+//! partition can be aligned at the end of a step too; one that returns with m_p >= c is aligned.
+//! Where nobody else counts an unaligned one has caught up once it has reached the last c.
 //!
 //! Invariant: c is a function of the members, the rows seen and the c before; the delay is not
 //! known here. Source: semantics 2.1, 2.2, 12, 14.
@@ -179,13 +181,20 @@ impl Members {
     }
 
     fn minimum(&mut self) -> EventTime {
-        let bar = self.counting().map(|it| it.max).min().unwrap_or(self.candidate);
+        // What c is without the unaligned; where nobody counts, the last c.
+        let bar = self.least().unwrap_or(self.candidate);
         for it in &mut self.all {
             it.aligned |= bar <= it.max;
         }
-        if let Some(least) = self.counting().map(|it| it.max).min() {
-            return least;
-        }
+        self.least().unwrap_or_else(|| self.nobody_counts())
+    }
+
+    fn least(&self) -> Option<EventTime> {
+        self.counting().map(|it| it.max).min()
+    }
+
+    /// c where no partition is active and aligned.
+    fn nobody_counts(&self) -> EventTime {
         if self.all_finished() {
             return EventTime::MAX;
         }
@@ -217,10 +226,10 @@ impl Members {
         let it = &mut self.all[at];
         it.state = MemberState::Active;
         it.last_activity = arrival;
-        (it.max, it.max_set_by) = (EventTime::MIN, None);
-        if adoption == Adoption::AtGroup && at_group.is_finite() {
-            (it.max, it.max_set_by) = (at_group, Some(id));
-        }
+        (it.max, it.max_set_by) = match adoption {
+            Adoption::AtGroup if at_group.is_finite() => (at_group, Some(id)),
+            _ => (EventTime::MIN, None),
+        };
         let max = it.max;
         self.all[at].aligned = self.aligned_at(max);
     }

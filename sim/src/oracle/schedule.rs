@@ -25,7 +25,7 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    const fn is_row(&self) -> bool {
+    pub(super) const fn is_row(&self) -> bool {
         matches!(self.item, Item::Row(_))
     }
 }

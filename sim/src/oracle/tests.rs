@@ -1,5 +1,6 @@
 //! A story told item by item: what each item must cause, by hand.
 
+mod engine;
 mod lag;
 mod numbers;
 mod output;

@@ -5,9 +5,11 @@
 //! of one lost window follows from c* alone: c* - t (E), c* - t + 1 (E2), c* - end + 1 (W),
 //! c* - (frame + slide) + 1 (F).
 //!
-//! Readings: after the end of input nothing saves. Where w exceeds c* - d and a wall clock n gave
-//! it, the same formulas hold with n for c* (the fallback that would have saved it), unless c* - d
-//! loses the row as well: then semantics 3.3 is silent, as it is for a start value ahead of c* - d.
+//! Readings: after the end of input nothing saves. w is the largest of c* - d, of now - f at the
+//! latest clock that counted, and of the start value. Where c* - d alone is the largest, the delay
+//! is named; where now - f alone is and c* - d would not lose the row, the same formulas hold with
+//! that clock for c*. Elsewhere (two agree, both lose the row, the start value decides) semantics
+//! 3.3 is silent.
 //!
 //! Invariant: lost + kept = the windows of the row. Source: semantics 3.
 
@@ -25,6 +27,7 @@ pub(super) struct Judge {
     pub(super) grid: Grid,
     pub(super) delay: Span,
     pub(super) fallback: Option<Fallback>,
+    pub(super) initial: EventTime,
 }
 
 impl Judge {
@@ -66,23 +69,22 @@ impl Judge {
     }
 
     fn saving(&self, time: EventTime, starts: Starts, lost: u64, value: Value) -> Option<Saving> {
-        let Value { watermark, candidate_max, wall, .. } = value;
+        let Value { candidate_max, wall, .. } = value;
         if candidate_max == EventTime::MAX {
             return Some(Saving::Nothing);
         }
-        if watermark <= candidate_max - self.delay {
+        let data = candidate_max - self.delay;
+        let clock = wall.zip(self.fallback).map(|(n, it)| (n, EventTime(n.0) - it.behind));
+        if self.initial < data && clock.is_none_or(|(_, it)| it < data) {
             let (smallest, largest) = self.distances(time, starts, lost, candidate_max.0);
             return Some(Saving::Delay { smallest, largest });
         }
-        let from_wall = |behind: Span| wall.is_some_and(|n| EventTime(n.0) - behind == watermark);
-        let data_alone = self.lost(time, starts, candidate_max - self.delay);
-        match (wall, self.fallback) {
-            (Some(n), Some(it)) if from_wall(it.behind) && data_alone == 0 => {
-                let (smallest, largest) = self.distances(time, starts, lost, n.0);
-                Some(Saving::Fallback { smallest, largest })
-            }
-            _ => None,
+        let (n, by_clock) = clock?;
+        if data.max(self.initial) < by_clock && self.lost(time, starts, data) == 0 {
+            let (smallest, largest) = self.distances(time, starts, lost, n.0);
+            return Some(Saving::Fallback { smallest, largest });
         }
+        None
     }
 
     /// How far behind `front` a value must stay to save the latest, and the earliest, lost window.

@@ -4,8 +4,6 @@
 //! the c* that stood when it was computed and the wall clock that gave it, if one did. Two values
 //! are kept: after the last step, and after the one before; the lag picks between them.
 //!
-//! Reading: the wall clock gave the value iff it exceeds c* - d (semantics 3.3, strictly).
-//!
 //! Invariant: w never decreases. Source: semantics 2, 2.3, 3.3.
 
 use plimsoll_engine::plan::{Effective, WatermarkPlan};

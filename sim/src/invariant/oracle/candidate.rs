@@ -38,7 +38,7 @@ fn step(expected: &ExpectedStep, found: &StepRecord) -> Option<String> {
     }
     if expected.now != found.now {
         let (ours, theirs) = (expected.now.0, found.now.0);
-        return Some(format!("clock of step {at}: expected @{ours}, found @{theirs}"));
+        return Some(format!("clock of step {at}: expected {ours}, found {theirs} milliseconds"));
     }
     let time = |what: &str, ours: EventTime, theirs: EventTime| {
         let differ = || differ(&format!("{what} step {at}"), ours, theirs);

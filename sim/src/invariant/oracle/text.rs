@@ -3,6 +3,8 @@
 //! Invariant: every time in evidence is printed by [`time`].
 
 use crate::trace::Trace;
+use crate::trace::time_text::{SpanText, TimeText};
+use plimsoll_engine::late::Saving;
 use plimsoll_engine::row::ColumnKind;
 use plimsoll_engine::state::layout::Value;
 use plimsoll_engine::time::EventTime;
@@ -11,10 +13,19 @@ use plimsoll_engine::window::Window;
 
 /// A point in event time.
 pub(super) fn time(it: EventTime) -> String {
+    TimeText(it).to_string()
+}
+
+/// What would have saved a row.
+pub(super) fn saving(it: Saving) -> String {
+    let between = |what: &str, smallest, largest| {
+        let (smallest, largest) = (SpanText(smallest), SpanText(largest));
+        format!("saved by {what} of {smallest} (all windows: {largest})")
+    };
     match it {
-        EventTime::MIN => "-inf".to_owned(),
-        EventTime::MAX => "+inf".to_owned(),
-        EventTime(ms) => format!("@{ms}"),
+        Saving::Delay { smallest, largest } => between("a delay", smallest, largest),
+        Saving::Fallback { smallest, largest } => between("a fallback", smallest, largest),
+        Saving::Nothing => "saved by nothing".to_owned(),
     }
 }
 

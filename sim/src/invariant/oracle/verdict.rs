@@ -34,7 +34,7 @@ pub(super) fn disagreement(oracle: &Oracle, seen: &Observation<'_>) -> Option<St
             steps.find_map(|(ours, theirs)| counts(ours, theirs, with_windows))
         })
         .or_else(|| {
-            let (ours, theirs) = (oracle.rows_queued(), seen.view.arrivals_queued);
+            let (ours, theirs) = (oracle.arrivals_queued(), seen.view.arrivals_queued);
             (ours != theirs)
                 .then(|| format!("rows and heartbeats that wait: expected {ours}, found {theirs}"))
         })
@@ -149,7 +149,7 @@ fn wanted(fate: &ExpectedFate) -> String {
         it.kept,
     );
     if let Some(saving) = it.saving {
-        _ = write!(text, ", {saving:?}");
+        _ = write!(text, ", {}", text::saving(saving));
     }
     text
 }
@@ -165,6 +165,7 @@ fn found(fate: &Fate) -> String {
         it.windows_lost,
         it.windows_kept,
     );
-    _ = write!(text, ", {:?} ({:?}, {:?})", it.saving, it.rule, it.destination);
+    let saving = text::saving(it.saving);
+    _ = write!(text, ", {saving} ({:?}, {:?})", it.rule, it.destination);
     text
 }

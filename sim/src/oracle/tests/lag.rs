@@ -81,9 +81,9 @@ fn an_empty_batch_is_a_step_and_counts_for_the_lag() {
 fn heartbeats_alone_make_an_empty_step_that_moves_the_watermark() {
     let mut story = Story::new(batched(Effective::NextBatch));
     story.heartbeat(0, 50);
-    assert_eq!((story.w(), story.oracle.rows_queued()), (i64::MIN, 1));
+    assert_eq!((story.w(), story.oracle.arrivals_queued()), (i64::MIN, 1));
     assert_eq!(kinds(&story.batch()), [StepKind::Empty]);
-    assert_eq!((story.w(), story.oracle.rows_queued()), (50, 0));
+    assert_eq!((story.w(), story.oracle.arrivals_queued()), (50, 0));
 }
 
 #[test]

@@ -8,25 +8,25 @@ use plimsoll_engine::watermark::member::Adoption;
 use std::collections::BTreeMap;
 
 /// A linear congruential generator (Knuth's MMIX constants), high bits only.
-struct Lcg(u64);
+pub(super) struct Lcg(pub(super) u64);
 
 impl Lcg {
-    fn below(&mut self, n: i64) -> i64 {
+    pub(super) fn below(&mut self, n: i64) -> i64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as i64) % n
     }
 
-    fn one_in(&mut self, n: i64) -> bool {
+    pub(super) fn one_in(&mut self, n: i64) -> bool {
         self.below(n) == 0
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as i64) as usize]
     }
 }
 
-fn random_plan(draw: &mut Lcg) -> Plan {
+pub(super) fn random_plan(draw: &mut Lcg) -> Plan {
     let mut plan = plan();
     let (size, slide) = draw.pick(&[(10, 10), (30, 10), (12, 5), (5, 12), (7, 1)]);
     let rules = [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
@@ -63,7 +63,7 @@ fn random_plan(draw: &mut Lcg) -> Plan {
     plan
 }
 
-fn random_trace(draw: &mut Lcg, plan: Plan) -> Trace {
+pub(super) fn random_trace(draw: &mut Lcg, plan: Plan) -> Trace {
     let mut trace = Story::new(plan).trace;
     let mut front = draw.below(100) - 50;
     for _ in 0..60 {

@@ -1,0 +1,115 @@
+//! What a campaign prints: the sums, then each kind of failure, shrunk and told.
+//!
+//! Invariant: at most 25 lines a failure.
+
+use super::campaign::{Campaign, percent};
+use crate::console::Console;
+use crate::failure;
+use crate::subject::{self, Worlds};
+use anyhow::Result;
+use plimsoll_sim::invariant::{self, Violation};
+use plimsoll_sim::reach::SITES;
+use plimsoll_sim::report::Origin;
+use plimsoll_sim::zoo::Plant;
+use serde_json::json;
+use std::io::Write as _;
+use std::path::Path;
+
+/// The sums.
+pub(super) fn summary(campaign: &Campaign, twice: bool, console: &mut Console) -> Result<()> {
+    let it = campaign;
+    let missing: Vec<&str> = it.reach.missing().map(|it| it.name).collect();
+    let never: Vec<&str> = invariant::names()
+        .filter(|name| it.skipped.get(name).is_some_and(|(seeds, _)| *seeds == it.ran()))
+        .collect();
+    if console.json {
+        return Ok(console.json(&json!({
+            "schema": "plimsoll.campaign/1",
+            "seeds": it.seeds, "refused": it.refused, "failed": it.failed(),
+            "items": it.items, "rows": it.rows, "steps": it.steps,
+            "closing_plans": it.closing, "closed_five_windows": it.closed_five,
+            "had_late_row": it.had_late, "had_fault": it.had_fault, "vacuous": it.vacuous,
+            "twins_every": 16, "liveness_every": 4,
+            "reached": it.reach.count(), "sites": SITES.len(), "never_reached": missing,
+            "skipped": it.skipped.iter().map(|(name, (seeds, why))| json!({
+                "check": name, "seeds": seeds, "missing": why,
+            })).collect::<Vec<_>>(),
+            "failures": it.failures.iter().map(|(name, (seeds, first, _))| json!({
+                "invariant": name, "seeds": seeds, "first_seed": first,
+            })).collect::<Vec<_>>(),
+            "worlds": it.worlds, "digest": format!("{:016x}", it.digest),
+        }))?);
+    }
+    let out = &mut console.out;
+    let ran = it.ran();
+    writeln!(out, "{ran} seeds, {} items, {} rows, {} steps", it.items, it.rows, it.steps)?;
+    if 0 < it.refused {
+        writeln!(out, "  {} more seeds drew a plan that is refused", it.refused)?;
+    }
+    let five = percent(it.closed_five, it.closing);
+    writeln!(
+        out,
+        "  {five} closed at least five windows (of {} plans that close any)",
+        it.closing
+    )?;
+    writeln!(out, "  {} had a late row", percent(it.had_late, ran))?;
+    writeln!(out, "  {} had a fault", percent(it.had_fault, ran))?;
+    writeln!(out, "  {} were vacuous", percent(it.vacuous, ran))?;
+    writeln!(out, "  twins on 1 seed in 16, liveness on 1 in 4")?;
+    writeln!(out, "  {} of {} rare states reached", it.reach.count(), SITES.len())?;
+    if !missing.is_empty() {
+        writeln!(out, "  never reached: {}", missing.join(", "))?;
+    }
+    for (name, (seeds, why)) in &it.skipped {
+        if *seeds == ran {
+            writeln!(out, "  never checked: {name} (needs {why})")?;
+        }
+    }
+    let _ = never;
+    if twice {
+        writeln!(out, "  every seed ran twice, with the same result")?;
+    }
+    writeln!(out, "  digest {:016x}", it.digest)?;
+    if it.failures.is_empty() {
+        writeln!(out, "all invariants held")?;
+    }
+    for (name, (seeds, first, _)) in &it.failures {
+        writeln!(out, "{seeds} seeds broke {name}, the first of them {first}")?;
+    }
+    Ok(())
+}
+
+/// The first failure of its name.
+pub(super) fn failure(
+    seed: u64,
+    violation: &Violation,
+    worlds: &Worlds,
+    plant: Option<&'static Plant>,
+    folder: &Path,
+    console: &mut Console,
+) -> Result<()> {
+    let drawn = worlds.draw(seed);
+    let trace = drawn.world.trace;
+    let options = subject::options(seed, drawn.world.chaos_len);
+    let path = folder.join(format!("seed-{seed}.trace"));
+    let origin = Origin {
+        seed: Some(seed),
+        scenario: drawn.file,
+        scenario_hash: Some(drawn.hash),
+        artefact: Some(path.display().to_string()),
+        ..subject::origin(plant)
+    };
+    let bar = crate::progress::bar("shrinking");
+    let small = failure::shrunk(&trace, violation, plant, options, &mut |now| {
+        bar.set_length(now.limit);
+        bar.set_position(now.executions);
+    });
+    bar.finish_and_clear();
+    let (small, violation) = match small {
+        Some(it) => (it.trace, it.violation),
+        None => (trace, violation.clone()),
+    };
+    failure::write_trace(&path, &small, &violation, &origin)?;
+    let report = failure::report(&small, &violation, plant, options, origin, true);
+    failure::print(&report, console)
+}
