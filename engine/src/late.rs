@@ -82,7 +82,7 @@ pub enum Saving {
         /// Saves all of them.
         largest: Span,
     },
-    /// Nothing: the input was declared ended.
+    /// Nothing: the input was declared ended, or the initial watermark was in force.
     Nothing,
 }
 
@@ -140,7 +140,8 @@ pub fn saving(
     lost: u32,
     in_force: &InForce,
 ) -> Saving {
-    if in_force.watermark == EventTime::MAX {
+    let from_the_start = in_force.fallback.is_none() && !in_force.candidate.is_finite();
+    if in_force.watermark == EventTime::MAX || from_the_start {
         return Saving::Nothing;
     }
     // The latest watermark at which this bound is still kept is `bound` (E) or `bound - 1 ms`.

@@ -19,6 +19,7 @@ use crate::operator::aggregate::{Closing, Exception, WindowAggregate};
 use crate::output::{
     Fate, Firing, FiringKind, FiringReason, IgnoredWhy, Output, RowRecord, StepKind, StepRecord,
 };
+use crate::plan::check;
 use crate::plan::{LatePolicy, OutputMode, Plan};
 use crate::row::{ItemId, PartitionId, RowBatch};
 use crate::time::{EventTime, ProcTime};
@@ -41,6 +42,9 @@ pub struct Pipeline {
     pub(crate) operator: Option<WindowAggregate>,
     pub(crate) ledger: Ledger,
     plan: Plan,
+    /// Whether the watermark says anything about the windows (S43): otherwise nothing is late and
+    /// nothing closes before the end, as without a watermark.
+    linked: bool,
     assigner: Option<Assigner>,
     /// What judges the next row, where the watermark takes effect per row.
     in_force: InForce,
@@ -65,6 +69,7 @@ impl Pipeline {
             ledger: Ledger::default(),
             assigner: plan.operator.as_ref().map(|it| Assigner::new(it.window)),
             admission: Admission::new(plan),
+            linked: check::linked(plan),
             plan: plan.clone(),
             generator,
             in_force,
@@ -121,8 +126,8 @@ impl Pipeline {
         self.evaluated = true;
         let watermark = self.generator.watermark();
         let stop = match &self.operator {
-            Some(it) => it.next_end(watermark),
-            None => EventTime::MAX,
+            Some(it) if self.linked => it.next_end(watermark),
+            Some(_) | None => EventTime::MAX,
         };
         let end = self.admission.until(
             &mut self.generator,
@@ -154,6 +159,7 @@ impl Pipeline {
             return;
         };
         let bound = match late {
+            _ if !self.linked => LateBound::Same(EventTime::MIN),
             Some(it) => LateBound::Same(it),
             None => LateBound::PerRow(self.admission.bounds()),
         };
@@ -295,6 +301,9 @@ impl Pipeline {
     fn evict(&mut self, evict: InForce, out: &mut Output) {
         self.record.evict = evict.watermark;
         let Some(operator) = &mut self.operator else { return };
+        if !self.linked && evict.watermark != EventTime::MAX {
+            return;
+        }
         let removed = operator.evict(evict.watermark, &mut out.spare, &mut self.closings);
         self.record.groups_removed += removed;
         let reason = if evict.watermark == EventTime::MAX {
@@ -341,8 +350,7 @@ impl Pipeline {
     ) {
         let step = self.record.step;
         for closing in self.closings.drain(..) {
-            let Closing { window, groups } = closing;
-            let opened = 0;
+            let Closing { window, groups, opened } = closing;
             let idle = self.generator.somebody_idle()
                 || self.generator.last_idle().is_some_and(|it| opened <= it);
             let note = self.ledger.note(window, reason, &in_force, idle);

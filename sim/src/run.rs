@@ -104,7 +104,13 @@ impl<'a> Run<'a> {
             }
             self.output.clear();
             let view = self.system.view(false);
-            return Some(Ok(Observation { trace: self.trace, id, item, output: &self.output, view }));
+            return Some(Ok(Observation {
+                trace: self.trace,
+                id,
+                item,
+                output: &self.output,
+                view,
+            }));
         }
         self.feed(item, id);
         self.next += 1;

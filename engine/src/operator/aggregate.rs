@@ -17,10 +17,12 @@ mod window;
 
 use crate::late;
 use crate::operator::LateBound;
+use crate::plan::check::window_column;
 use crate::plan::{LateRule, OutputMode, Plan};
-use crate::row::{ColumnKind, RowBatch};
+use crate::row::RowBatch;
 use crate::state::fold::{Any, CountAndSum, Fold};
-use crate::state::layout::{CHANGED, Groups, Layout, STAMP};
+use crate::state::layout::{CHANGED, Layout, STAMP};
+pub use crate::state::slices::Closing;
 use crate::state::slices::{Part, Slices};
 use crate::state::table::{Columns, Index, Keys, OneColumn, RUN};
 use crate::time::EventTime;
@@ -59,15 +61,6 @@ pub struct Exception {
     pub bound: EventTime,
 }
 
-/// One window to be written: what the pipeline turns into a firing.
-#[derive(Clone, Debug)]
-pub struct Closing {
-    /// The window.
-    pub window: Window,
-    /// Its groups, those that are to be written.
-    pub groups: Groups,
-}
-
 /// What stays the same over one call of [`WindowAggregate::apply`].
 #[derive(Clone, Copy)]
 struct Rows<'a> {
@@ -82,15 +75,10 @@ impl WindowAggregate {
     pub fn new(plan: &Plan, hash_seed: u64) -> Self {
         let Some(window) = &plan.operator else { panic!("this plan has no operator") };
         let layout = Arc::new(Layout::new(window));
-        let mut columns = plan.schema.columns.iter();
-        let time = match &plan.watermark {
-            Some(watermark) => Some(watermark.column.0),
-            None => columns.position(|it| it.kind == ColumnKind::Time),
-        };
         Self {
             rule: window.late,
             mode: plan.output,
-            time: time.expect("a checked plan with windows has a time column"),
+            time: window_column(plan).expect("a checked plan with windows has a time column").0,
             slices: Slices::new(Assigner::new(window.window), layout, hash_seed),
             evicted: EventTime::MIN,
             scratch: Index::new(hash_seed),
@@ -116,6 +104,7 @@ impl WindowAggregate {
             OutputMode::Append | OutputMode::Update => late,
         };
         assert!(u32::try_from(rows.len()).is_ok(), "a batch has fewer than 2^32 rows");
+        self.slices.step = step;
         let start = range.start;
         let times = &rows.columns[self.time].values;
         let rows_here = Rows { times, end: range.end.min(times.len()), skip, late };

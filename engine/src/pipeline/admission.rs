@@ -9,7 +9,7 @@
 
 use crate::late::InForce;
 use crate::output::{Fate, Output, RowRecord, StepRecord};
-use crate::plan::Plan;
+use crate::plan::{Plan, check};
 use crate::row::{ColumnKind, RowBatch};
 use crate::time::EventTime;
 use crate::watermark::generator::Generator;
@@ -20,7 +20,10 @@ use std::ops::Range;
 /// The walk over one run of rows, with its memory.
 #[derive(Debug)]
 pub struct Admission {
+    /// The column that windows are cut on.
     time_column: Option<usize>,
+    /// The column that the watermark is computed from.
+    watermark_column: Option<usize>,
     bounds: Vec<EventTime>,
     /// Empty while no row of the batch is passed over.
     skip: Vec<bool>,
@@ -33,8 +36,13 @@ impl Admission {
     /// For a plan.
     pub fn new(plan: &Plan) -> Self {
         let first_time = || plan.schema.columns.iter().position(|it| it.kind == ColumnKind::Time);
+        let watermark_column = plan.watermark.as_ref().map(|it| it.column.0);
         Self {
-            time_column: plan.watermark.as_ref().map(|it| it.column.0).or_else(first_time),
+            time_column: check::window_column(plan)
+                .map(|it| it.0)
+                .or(watermark_column)
+                .or_else(first_time),
+            watermark_column,
             bounds: Vec::new(),
             skip: Vec::new(),
             raises: Vec::new(),
@@ -133,8 +141,15 @@ impl Admission {
         record.event_time_max = record.event_time_max.max(time);
         record.event_time_sum += i128::from(time.0);
         record.event_time_rows += 1;
-        match generator.guard(time, at) {
-            GuardVerdict::Pass => Some((slot, time)),
+        let shown = if self.watermark_column == self.time_column {
+            time
+        } else {
+            // Windows on another column: what is shown may be missing, and then shows nothing.
+            let shown = self.watermark_column.and_then(|it| rows.columns[it].get(row));
+            shown.map(EventTime).filter(|it| it.is_legal())?
+        };
+        match generator.guard(shown, at) {
+            GuardVerdict::Pass => Some((slot, shown)),
             GuardVerdict::Reject => {
                 self.pass_over(rows, row, record, Fate::Guarded, out);
                 None

@@ -53,9 +53,7 @@ impl CheckedPlan {
         if problems.iter().any(Problem::is_refusal) {
             return Err(problems);
         }
-        let arrivals = columns::Arrivals::new(&plan, &mut Vec::new());
-        let window_column = arrivals.window_column(&plan);
-        let linked = arrivals.linked(&plan);
+        let (window_column, linked) = (window_column(&plan), linked(&plan));
         Ok((Self { plan, window_column, linked }, problems))
     }
 
@@ -83,6 +81,16 @@ impl Deref for CheckedPlan {
     fn deref(&self) -> &Plan {
         &self.plan
     }
+}
+
+/// The input column that the windows of a plan are cut on, seen through its lineage.
+pub fn window_column(plan: &Plan) -> Option<ColumnIx> {
+    columns::Arrivals::new(plan, &mut Vec::new()).window_column(plan)
+}
+
+/// Whether the watermark says anything about the windows; see [`CheckedPlan::linked`].
+pub fn linked(plan: &Plan) -> bool {
+    columns::Arrivals::new(plan, &mut Vec::new()).linked(plan)
 }
 
 /// Plans to start from, and what trips on them.

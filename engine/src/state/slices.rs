@@ -33,10 +33,23 @@ pub(crate) struct Part {
     pub(crate) first_end: EventTime,
     /// End of the last window that holds the slice.
     pub(crate) last_end: EventTime,
+    /// The step of its first row.
+    pub(crate) opened: u64,
     /// The groups.
     pub(crate) table: Table,
     /// Groups that changed since they were written last (update mode only).
     pub(crate) changed: Vec<u32>,
+}
+
+/// One window to be written: what the pipeline turns into a firing.
+#[derive(Clone, Debug)]
+pub struct Closing {
+    /// The window.
+    pub window: Window,
+    /// Its groups, those that are to be written.
+    pub groups: Groups,
+    /// The step of its first row.
+    pub opened: u64,
 }
 
 /// All open slices.
@@ -51,6 +64,8 @@ pub(crate) struct Slices {
     order: BTreeMap<PartName, usize>,
     /// The parts with changed groups.
     pub(crate) changed: BTreeSet<PartName>,
+    /// The step that is at work: parts that are opened now are opened by it.
+    pub(crate) step: u64,
     /// Main parts used lately.
     recent: [usize; RECENT],
 }
@@ -69,6 +84,7 @@ impl Slices {
             free: Vec::new(),
             order: BTreeMap::new(),
             changed: BTreeSet::new(),
+            step: 0,
             recent: [usize::MAX; RECENT],
         }
     }
@@ -127,12 +143,14 @@ impl Slices {
                 let part = &mut self.parts[number];
                 (part.slice, part.from) = (slice, from);
                 (part.first_end, part.last_end) = (first_end, last_end);
+                part.opened = self.step;
                 number
             }
             None => {
                 let table = Table::new(&self.layout, self.seed);
                 let changed = Vec::new();
-                self.parts.push(Part { slice, from, first_end, last_end, table, changed });
+                let opened = self.step;
+                self.parts.push(Part { slice, from, first_end, last_end, opened, table, changed });
                 self.parts.len() - 1
             }
         };
@@ -158,6 +176,11 @@ impl Slices {
             .range(range)
             .map(|(_, number)| &self.parts[*number])
             .filter(move |it| it.from < window.end)
+    }
+
+    /// The step of the first row of a window.
+    pub(crate) fn opened(&self, window: Window) -> u64 {
+        self.of_window(window).map(|it| it.opened).min().unwrap_or(self.step)
     }
 
     /// The first window after `after` (by its end) that touches a part.
@@ -190,7 +213,7 @@ impl Slices {
         &mut self,
         evict: EventTime,
         spare: &mut Vec<Groups>,
-    ) -> Option<(Window, Groups)> {
+    ) -> Option<Closing> {
         let entry = self.order.first_entry()?;
         let part = &mut self.parts[*entry.get()];
         if evict < part.last_end {
@@ -198,8 +221,9 @@ impl Slices {
         }
         let groups = part.table.take(Groups::from_spare(spare, &self.layout));
         let window = Window { start: part.slice.start, end: part.last_end };
+        let opened = part.opened;
         self.drop_first();
-        Some((window, groups))
+        Some(Closing { window, groups, opened })
     }
 
     /// Drops all parts whose last window has closed.

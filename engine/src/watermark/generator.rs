@@ -165,7 +165,12 @@ impl Generator {
     }
 
     /// w with its reasons, as a step that begins later will see it.
-    pub const fn in_force(&self) -> InForce {
+    pub fn in_force(&self) -> InForce {
+        let by_data = self.state.candidate_max - self.delay;
+        if self.state.by_fallback.is_none() && by_data < self.state.watermark {
+            // Neither data nor the wall clock: what was in force from the start.
+            return InForce::initial(self.state.watermark);
+        }
         InForce {
             watermark: self.state.watermark,
             candidate: self.state.candidate_max,

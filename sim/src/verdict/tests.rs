@@ -23,7 +23,8 @@ fn judged(text: &str, plant: Option<&str>) -> Verdict {
     judge(&trace, &make, &Options { hash_seed: 1, draw: 3, twins: true, liveness })
 }
 
-const STORY: &str = "plan window=sliding(10min,5min) delay=2min watermark=partition idle=1min effective=row \
+const STORY: &str =
+    "plan window=sliding(10min,5min) delay=2min watermark=partition idle=1min effective=row \
 trigger=row late=window_end guard=reject(1h) clock=10:00:00
 row p0 10:08:30 k=a v=9223372036854775807
 row p0 10:12:00 k=a v=1
@@ -67,7 +68,8 @@ fn a_story_is_counted_and_what_it_reached_is_known() {
         assert!(missing.contains(&never), "{never} is not among {missing:?}");
     }
     let skipped = it.skipped.iter().map(|it| it.name);
-    let skipped: Vec<_> = skipped.filter(|it| it.starts_with("I20") || it.starts_with("L1")).collect();
+    let skipped: Vec<_> =
+        skipped.filter(|it| it.starts_with("I20") || it.starts_with("L1")).collect();
     assert_eq!(skipped, ["I20 complete_keeps_all", "L1 to L5"]);
 }
 

@@ -32,6 +32,8 @@ pub struct PartState {
     pub start: EventTime,
     /// The groups count in windows that end later than this.
     pub from: EventTime,
+    /// The step of the first row.
+    pub opened: u64,
     /// The words of all groups, in order of arrival.
     pub words: Vec<i64>,
     /// Sums that have left i64, by group and word; the word itself is 0.
@@ -57,7 +59,8 @@ impl WindowAggregate {
                     wide.push((*group, *at, sum));
                 }
             }
-            PartState { start: part.slice.start, from: part.from, words, wide }
+            let (start, from, opened) = (part.slice.start, part.from, part.opened);
+            PartState { start, from, opened, words, wide }
         });
         AggregateState {
             evicted: self.evicted,
@@ -94,6 +97,7 @@ impl WindowAggregate {
             last = Some(name);
             it.check_slice(part)?;
             let groups = read_groups(part, &layout, it.mode)?;
+            it.slices.step = part.opened;
             let number = it.slices.open(part.start, part.from);
             let open = it.slices.part_mut(number);
             let changed = groups.iter().enumerate();

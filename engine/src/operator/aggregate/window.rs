@@ -32,9 +32,9 @@ impl WindowAggregate {
         }
         let mut removed = 0;
         if self.mode == OutputMode::Append && self.slices.assigner.one_slice_per_window() {
-            while let Some((window, groups)) = self.slices.take_first(evict, spare) {
-                removed += groups.len() as u64;
-                out.push(Closing { window, groups });
+            while let Some(closing) = self.slices.take_first(evict, spare) {
+                removed += closing.groups.len() as u64;
+                out.push(closing);
             }
             self.evicted = evict;
             return removed;
@@ -47,10 +47,10 @@ impl WindowAggregate {
             if self.mode == OutputMode::Append {
                 let groups = self.whole(window, spare);
                 removed += groups.len() as u64;
-                push(window, groups, spare, out);
+                self.push(window, groups, spare, out);
             } else {
                 let groups = self.changed(window, spare);
-                push(window, groups, spare, out);
+                self.push(window, groups, spare, out);
                 removed += count(&self.slices, window, &mut self.scratch, |_| true);
             }
         }
@@ -69,17 +69,32 @@ impl WindowAggregate {
                 while let Some(window) = self.slices.next_window(after) {
                     after = window.end;
                     let groups = self.whole(window, spare);
-                    push(window, groups, spare, out);
+                    self.push(window, groups, spare, out);
                 }
             }
             OutputMode::Update => {
                 while let Some(window) = self.slices.next_changed(after) {
                     after = window.end;
                     let groups = self.changed(window, spare);
-                    push(window, groups, spare, out);
+                    self.push(window, groups, spare, out);
                 }
                 self.slices.forget_changes();
             }
+        }
+    }
+
+    /// Writes a window unless there is nothing to write.
+    fn push(
+        &self,
+        window: Window,
+        groups: Groups,
+        spare: &mut Vec<Groups>,
+        out: &mut Vec<Closing>,
+    ) {
+        if groups.is_empty() {
+            spare.push(groups);
+        } else {
+            out.push(Closing { window, groups, opened: self.slices.opened(window) });
         }
     }
 
@@ -180,15 +195,6 @@ fn for_each_added<K: Keys, const STRIDE: usize>(
             with(&mut open, at, group);
         }
         open.close();
-    }
-}
-
-/// Writes a window unless there is nothing to write.
-fn push(window: Window, groups: Groups, spare: &mut Vec<Groups>, out: &mut Vec<Closing>) {
-    if groups.is_empty() {
-        spare.push(groups);
-    } else {
-        out.push(Closing { window, groups });
     }
 }
 

@@ -157,11 +157,7 @@ fn changed(at: u64, change: impl Fn(&mut Shown)) -> Option<Violation> {
             candidate: shown.candidate,
             candidate_max: shown.candidate_max,
             watermark: shown.watermark,
-<<<<<<< HEAD
-            arrivals_queued: shown.rows_queued,
-=======
             arrivals_queued: shown.arrivals_queued,
->>>>>>> oracle
             groups: None,
             oldest_end: None,
             stopped: shown.stopped,
