@@ -88,7 +88,8 @@ pub(crate) fn write_trace(
     head.extend(origin.scenario.iter().map(|it| format!("world {it}")));
     head.extend(origin.scenario_hash.map(|it| format!("world hash {it:016x}")));
     head.extend(origin.plant.iter().map(|it| format!("planted bug {it}")));
-    head.push(format!("plimsoll {}", origin.version));
+    let commit = origin.commit.as_deref().unwrap_or("unknown");
+    head.push(format!("plimsoll {}, commit {commit}", origin.version));
     save(path, &write(trace, &head))
 }
 

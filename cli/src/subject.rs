@@ -6,7 +6,6 @@
 
 use crate::console::Console;
 use crate::diagnose::{Mistake, diagnose, trace_mistake};
-use crate::exit::VERSION;
 use crate::source::{self, Source};
 use anyhow::{Result, anyhow, bail};
 use plimsoll_engine::plan::problem::Problem;
@@ -175,7 +174,8 @@ pub(crate) fn options(seed: u64, chaos_len: usize) -> Options {
 pub(crate) fn origin(plant: Option<&Plant>) -> Origin {
     Origin {
         plant: plant.map(|it| it.name.to_owned()),
-        version: VERSION.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: Some(env!("PLIMSOLL_COMMIT").to_owned()),
         ..Origin::default()
     }
 }

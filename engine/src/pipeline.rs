@@ -180,7 +180,9 @@ impl Pipeline {
         let (id, partition) = (rows.ids[row], rows.partitions[row]);
         let record = |step, fate| RowRecord { id, partition, step, fate };
         // A row from the future that is not counted all the same has one fate, not two.
-        out.records.retain(|it| it.id != id || it.step != self.record.step);
+        if self.admission.some_do_not_advance() {
+            out.records.retain(|it| it.id != id || it.step != self.record.step);
+        }
         if no_window {
             out.records.push(record(self.record.step, Fate::NoWindow));
             return;

@@ -129,8 +129,8 @@ const ALL: &[Entry] = &[
     (note::KNOWN, note::known),
     (writing::UPDATE, writing::update),
     (conservation::SLIDING, conservation::sliding),
-    (counters::COUNTERS, counters::counters),
     (conservation::CONSERVATION, conservation::conservation),
+    (counters::COUNTERS, counters::counters),
     (watermark::MONOTONE, watermark::monotone),
 ];
 

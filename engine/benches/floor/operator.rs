@@ -23,7 +23,7 @@ pub(crate) fn run(plan: &Plan, batches: &[RowBatch]) -> Digest {
     let mut bounds = Vec::new();
     let mut evict = |operator: &mut WindowAggregate, at, out: &mut Digest| {
         operator.evict(at, &mut spare, &mut closings);
-        for Closing { window, groups } in closings.drain(..) {
+        for Closing { window, groups, .. } in closings.drain(..) {
             query::take(window.start, &groups, out);
             spare.push(groups);
         }

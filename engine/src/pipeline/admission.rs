@@ -30,6 +30,8 @@ pub struct Admission {
     raises: Vec<(usize, InForce)>,
     /// The partitions as they were before the run.
     before: Vec<Member>,
+    /// Whether a row of the run is counted without moving the watermark.
+    some_do_not_advance: bool,
 }
 
 impl Admission {
@@ -47,12 +49,14 @@ impl Admission {
             skip: Vec::new(),
             raises: Vec::new(),
             before: Vec::new(),
+            some_do_not_advance: false,
         }
     }
 
     fn begin(&mut self, generator: &Generator, rows: &RowBatch) {
         self.skip.clear();
         self.raises.clear();
+        self.some_do_not_advance = false;
         self.bounds.resize(rows.len(), EventTime::MIN);
         self.before.clear();
         self.before.extend_from_slice(generator.members());
@@ -67,12 +71,7 @@ impl Admission {
         record: &mut StepRecord,
         out: &mut Output,
     ) {
-        self.begin(generator, rows);
-        for row in range {
-            if let Some((slot, time)) = self.admit(generator, rows, row, record, out) {
-                generator.observe(slot, time, rows.ids[row]);
-            }
-        }
+        self.walk::<false>(generator, rows, range, EventTime::MAX, record, out);
     }
 
     /// Walks row by row until the watermark reaches `stop`; the number of the row after the last one
@@ -86,61 +85,95 @@ impl Admission {
         record: &mut StepRecord,
         out: &mut Output,
     ) -> usize {
+        self.walk::<true>(generator, rows, range, stop, record, out)
+    }
+
+    fn walk<const PER_ROW: bool>(
+        &mut self,
+        generator: &mut Generator,
+        rows: &RowBatch,
+        range: Range<usize>,
+        stop: EventTime,
+        record: &mut StepRecord,
+        out: &mut Output,
+    ) -> usize {
         self.begin(generator, rows);
+        let end = range.end;
+        let times = self.time_column.map(|it| &rows.columns[it]);
+        let all_have_times = times.is_some_and(|it| !it.has_nulls());
+        let values = times.map_or(&[][..], |it| &it.values[..]);
+        let plain = self.watermark_column == self.time_column && !generator.guards();
+        let (ids, partitions) = (&rows.ids[..end], &rows.partitions[..end]);
+        let arrivals = &rows.arrivals[..end];
         let mut watermark = generator.watermark();
         let mut candidate = generator.candidate_max();
-        for row in range.clone() {
-            self.bounds[row] = watermark;
-            let admitted = self.admit(generator, rows, row, record, out);
-            let news = match admitted {
-                Some((slot, time)) => generator.observe(slot, time, rows.ids[row]),
+        let (mut least, mut most) = (record.event_time_min, record.event_time_max);
+        let (mut sum, mut count) = (0_i128, 0_u64);
+        let mut walked = end;
+        for row in range {
+            if PER_ROW {
+                self.bounds[row] = watermark;
+            }
+            let mut shown = None;
+            if let Some(slot) = generator.take_row(partitions[row], arrivals[row]) {
+                let time = if all_have_times {
+                    Some(values[row])
+                } else {
+                    times.and_then(|it| it.get(row))
+                };
+                match time.map(EventTime) {
+                    Some(time) if time.is_legal() => {
+                        least = least.min(time);
+                        most = most.max(time);
+                        sum += i128::from(time.0);
+                        count += 1;
+                        shown = if plain {
+                            Some((slot, time))
+                        } else {
+                            self.shown(generator, rows, row, time, record, out).map(|it| (slot, it))
+                        };
+                    }
+                    Some(_) => self.pass_over(rows, row, record, Fate::TimeOutOfRange, out),
+                    None => self.pass_over(rows, row, record, Fate::NoTime, out),
+                }
+            } else {
+                self.pass_over(rows, row, record, Fate::AfterFinish, out);
+            }
+            let news = match shown {
+                Some((slot, time)) => generator.observe(slot, time, ids[row]),
                 None => generator.has_news(),
             };
-            if !news {
+            if !PER_ROW || !news {
                 continue;
             }
-            generator.evaluate(record.now, rows.ids[row], false);
+            generator.evaluate(record.now, ids[row], false);
             if candidate != generator.candidate_max() || watermark != generator.watermark() {
                 watermark = generator.watermark();
                 candidate = generator.candidate_max();
                 let in_force = InForce { since_step: record.step, ..generator.in_force() };
                 self.raises.push((row, in_force));
                 if stop <= watermark {
-                    return row + 1;
+                    walked = row + 1;
+                    break;
                 }
             }
         }
-        range.end
+        (record.event_time_min, record.event_time_max) = (least, most);
+        record.event_time_sum += sum;
+        record.event_time_rows += count;
+        walked
     }
 
-    /// The member and the time of a row that may be counted and moves the watermark.
-    #[inline]
-    fn admit(
+    /// What a row shows to the generator, where that is not simply its time.
+    fn shown(
         &mut self,
-        generator: &mut Generator,
+        generator: &Generator,
         rows: &RowBatch,
         row: usize,
-        record: &mut StepRecord,
+        time: EventTime,
+        record: &StepRecord,
         out: &mut Output,
-    ) -> Option<(usize, EventTime)> {
-        let at = rows.arrivals[row];
-        let Some(slot) = generator.take_row(rows.partitions[row], at) else {
-            self.pass_over(rows, row, record, Fate::AfterFinish, out);
-            return None;
-        };
-        let Some(time) = self.time_column.and_then(|it| rows.columns[it].get(row)) else {
-            self.pass_over(rows, row, record, Fate::NoTime, out);
-            return None;
-        };
-        let time = EventTime(time);
-        if !time.is_legal() {
-            self.pass_over(rows, row, record, Fate::TimeOutOfRange, out);
-            return None;
-        }
-        record.event_time_min = record.event_time_min.min(time);
-        record.event_time_max = record.event_time_max.max(time);
-        record.event_time_sum += i128::from(time.0);
-        record.event_time_rows += 1;
+    ) -> Option<EventTime> {
         let shown = if self.watermark_column == self.time_column {
             time
         } else {
@@ -148,13 +181,14 @@ impl Admission {
             let shown = self.watermark_column.and_then(|it| rows.columns[it].get(row));
             shown.map(EventTime).filter(|it| it.is_legal())?
         };
-        match generator.guard(shown, at) {
-            GuardVerdict::Pass => Some((slot, shown)),
+        match generator.guard(shown, rows.arrivals[row]) {
+            GuardVerdict::Pass => Some(shown),
             GuardVerdict::Reject => {
                 self.pass_over(rows, row, record, Fate::Guarded, out);
                 None
             }
             GuardVerdict::CountOnly => {
+                self.some_do_not_advance = true;
                 note(rows, row, record, Fate::CountedNotAdvancing, out);
                 None
             }
@@ -188,6 +222,11 @@ impl Admission {
     /// Rows to pass over; empty where there are none.
     pub fn skip(&self) -> &[bool] {
         &self.skip
+    }
+
+    /// Whether a row of the run is counted without moving the watermark.
+    pub const fn some_do_not_advance(&self) -> bool {
+        self.some_do_not_advance
     }
 
     /// How many rows of a range are not passed over.

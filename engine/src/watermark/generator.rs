@@ -341,6 +341,11 @@ impl Generator {
         (member.state != MemberState::Finished).then_some(slot)
     }
 
+    /// Whether any row can be from the future.
+    pub const fn guards(&self) -> bool {
+        self.guard.is_some()
+    }
+
     /// What the guard says of a row.
     #[inline]
     pub fn guard(&self, time: EventTime, at: ProcTime) -> GuardVerdict {

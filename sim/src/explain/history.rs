@@ -111,8 +111,8 @@ impl History {
         also: &mut dyn FnMut(&Observation<'_>),
     ) -> Self {
         let initial = trace.plan.watermark.as_ref().map_or(EventTime::MIN, |it| it.initial);
-        let mut history = Self::default();
-        history.last = Last { watermark: initial, candidate: EventTime::MIN, ..Last::default() };
+        let last = Last { watermark: initial, candidate: EventTime::MIN, ..Last::default() };
+        let mut history = Self { last, ..Self::default() };
         let mut run = Run::new(trace, system, false);
         while let Some(step) = run.step() {
             match step {

@@ -268,7 +268,7 @@ fn judged_by(trace: &Trace, history: &History, item: ItemId) -> Option<InForce> 
     let by_data = rise.filter(|it| it.candidate - watermark.delay == it.watermark);
     Some(InForce {
         watermark: late,
-        candidate: if late.is_finite() { late + watermark.delay } else { late },
+        candidate: rise.map_or(EventTime::MIN, |_| late + watermark.delay),
         set_by: by_data.filter(|it| it.watermark == late).and_then(|it| it.shown_by),
         since_step: 0,
         fallback: match (by_data, watermark.fallback) {
@@ -357,10 +357,11 @@ impl RowStory {
 
     fn trials_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((one, all)) = self.needs else {
-            if self.fate == "late" {
-                writeln!(f, "No delay would have kept it.")?;
-            }
-            return Ok(());
+            return match (self.fate, &self.in_force) {
+                ("late", _) => writeln!(f, "No delay would have kept it."),
+                ("counted", Some(_)) => writeln!(f, "It needs no delay at all."),
+                _ => Ok(()),
+            };
         };
         let what = self.setting;
         if self.fate == "counted" {
@@ -403,8 +404,10 @@ impl fmt::Display for Force {
             let what = self.is;
             writeln!(f, "The watermark in force was {w}: {what}, {c}, less the delay of {d}.")?;
             writeln!(f, "{it} set it.")?;
-        } else {
+        } else if self.candidate.is_finite() {
             writeln!(f, "The watermark in force was {w}.")?;
+        } else {
+            writeln!(f, "The watermark in force was {w}, the plan's first.")?;
         }
         match &self.effective_by {
             Some(it) => writeln!(f, "It was computed at {it}, and counts behind it."),

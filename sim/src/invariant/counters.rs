@@ -83,11 +83,11 @@ impl Counted {
             it.rows += 1;
             it.counted += u64::from(row.counts);
             it.missed += u64::from(row.lost);
-            if let Some(record) = row.record {
-                let fate = &seen.output.records[record as usize].fate;
-                it.dropped += u64::from(matches!(fate, Fate::Late(late) if late.windows_kept == 0));
-            }
-            let Some(at) = row.time.filter(|it| it.is_legal() && !row.finished) else { continue };
+            let fate = row.record.map(|it| &seen.output.records[it as usize].fate);
+            it.dropped += u64::from(matches!(fate, Some(Fate::Late(it)) if it.windows_kept == 0));
+            let unread =
+                matches!(fate, Some(Fate::NoTime | Fate::TimeOutOfRange | Fate::AfterFinish));
+            let Some(at) = row.time.filter(|it| it.is_legal() && !unread) else { continue };
             it.timed += 1;
             it.sum += i128::from(at.0);
             it.least = it.least.min(at);

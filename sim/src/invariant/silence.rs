@@ -45,7 +45,7 @@ impl Invariant for Idle {
     }
 }
 
-fn shown<'a>(members: &'a [Member], partition: PartitionId) -> Option<&'a Member> {
+fn shown(members: &[Member], partition: PartitionId) -> Option<&Member> {
     let guess = members.get(partition.0 as usize).filter(|it| it.partition == partition);
     guess.or_else(|| members.iter().find(|it| it.partition == partition))
 }

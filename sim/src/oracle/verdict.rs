@@ -57,15 +57,29 @@ impl Judge {
         lost: u64,
         value: Value,
     ) -> Lateness {
+        let kept = starts.count - lost;
+        let watermark = value.watermark;
+        if self.from_the_start(value) {
+            // Nobody set it, and no setting but the initial value itself would have saved the row.
+            let (candidate, set_by, saving) = (EventTime::MIN, None, Some(Saving::Nothing));
+            return Lateness { time, lost, kept, watermark, candidate, set_by, saving };
+        }
         Lateness {
             time,
             lost,
-            kept: starts.count - lost,
-            watermark: value.watermark,
+            kept,
+            watermark,
             candidate: value.candidate_max,
             set_by: value.set_by,
             saving: self.saving(time, starts, lost, value),
         }
+    }
+
+    /// Whether the value in force is the initial one, above what data and wall clock have made.
+    fn from_the_start(&self, value: Value) -> bool {
+        let Value { candidate_max, wall, .. } = value;
+        let clock = wall.zip(self.fallback).map(|(n, it)| EventTime(n.0) - it.behind);
+        candidate_max - self.delay < self.initial && clock.is_none_or(|it| it <= self.initial)
     }
 
     fn saving(&self, time: EventTime, starts: Starts, lost: u64, value: Value) -> Option<Saving> {

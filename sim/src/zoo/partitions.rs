@@ -53,7 +53,7 @@ pub const PLANTS: &[Plant] = &[
         name: "comb-empty-max",
         modelled_on: &["FLINK-7721", "FLINK-8001"],
         what: "the minimum over nobody is plus infinity: when everybody is idle, everything closes",
-        killed_by: &["I43", "I2", "I8", "I41"],
+        killed_by: &["I43", "I2", "I8", "I41", "I37"],
         build: Build::Fault(|_| Box::new(EmptyMax)),
     },
     Plant {
@@ -67,7 +67,7 @@ pub const PLANTS: &[Plant] = &[
         name: "idle-vs-inflight",
         modelled_on: &["NUMA-2943"],
         what: "rows that wait for a batch are not noticed as activity",
-        killed_by: &["I37", "I43", "I10"],
+        killed_by: &["I37", "I43", "I10", "I42"],
         build: Build::Fault(|_| Box::new(InFlight(Vec::new()))),
     },
     Plant {
