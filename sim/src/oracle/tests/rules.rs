@@ -107,7 +107,7 @@ fn a_start_value_ahead_of_all_data_is_late_without_a_saving() {
     let mut plan = sliding(LateRule::Event);
     watermark(&mut plan).initial = EventTime(0);
     let mut story = Story::new(plan);
-    assert_eq!(lateness(&story.row(0, -1)).saving, None);
+    assert_eq!(lateness(&story.row(0, -1)).saving, Some(Saving::Nothing));
     assert_eq!(fate(&story.row(0, 0)), ExpectedFate::Counted);
 }
 
