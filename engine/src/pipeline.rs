@@ -117,7 +117,14 @@ impl Pipeline {
 
     fn run_of_batch(&mut self, rows: &RowBatch, range: Range<usize>, out: &mut Output) -> usize {
         let late = self.schedule.late();
-        self.admission.whole(&mut self.generator, rows, range.clone(), &mut self.record, out);
+        self.admission.whole(
+            &mut self.generator,
+            rows,
+            range.clone(),
+            late.watermark,
+            &mut self.record,
+            out,
+        );
         self.apply(rows, range.clone(), Some(late.watermark), out);
         range.end
     }
@@ -170,12 +177,12 @@ impl Pipeline {
         self.record.rows_counted +=
             operator.apply(rows, range.clone(), skip, bound, step, exceptions);
         for at in 0..self.exceptions.len() {
-            self.record_exception(rows, range.start, at, out);
+            self.record_exception(rows, at, out);
         }
     }
 
     #[cold]
-    fn record_exception(&mut self, rows: &RowBatch, from: usize, at: usize, out: &mut Output) {
+    fn record_exception(&mut self, rows: &RowBatch, at: usize, out: &mut Output) {
         let Exception { row, lost, kept, no_window, .. } = self.exceptions[at];
         let (id, partition) = (rows.ids[row], rows.partitions[row]);
         let record = |step, fate| RowRecord { id, partition, step, fate };
@@ -194,7 +201,7 @@ impl Pipeline {
         } else {
             self.schedule.late()
         };
-        let own = self.admission.own_max_before(rows, from, row);
+        let own = self.admission.own_max_before(row);
         let delay = self.plan.watermark.as_ref().map_or(crate::time::Span::ZERO, |it| it.delay);
         let late = late::LateRow {
             id,

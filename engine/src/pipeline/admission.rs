@@ -14,7 +14,6 @@ use crate::row::{ColumnKind, RowBatch};
 use crate::time::EventTime;
 use crate::watermark::generator::Generator;
 use crate::watermark::guard::GuardVerdict;
-use crate::watermark::member::Member;
 use std::ops::Range;
 
 /// The walk over one run of rows, with its memory.
@@ -28,8 +27,8 @@ pub struct Admission {
     /// Empty while no row of the batch is passed over.
     skip: Vec<bool>,
     raises: Vec<(usize, InForce)>,
-    /// The partitions as they were before the run.
-    before: Vec<Member>,
+    /// How far its own partition had come before each row that is at or behind its bound.
+    behind: Vec<(usize, EventTime)>,
     /// Whether a row of the run is counted without moving the watermark.
     some_do_not_advance: bool,
 }
@@ -48,18 +47,17 @@ impl Admission {
             bounds: Vec::new(),
             skip: Vec::new(),
             raises: Vec::new(),
-            before: Vec::new(),
+            behind: Vec::new(),
             some_do_not_advance: false,
         }
     }
 
-    fn begin(&mut self, generator: &Generator, rows: &RowBatch) {
+    fn begin(&mut self, rows: &RowBatch) {
         self.skip.clear();
         self.raises.clear();
         self.some_do_not_advance = false;
         self.bounds.resize(rows.len(), EventTime::MIN);
-        self.before.clear();
-        self.before.extend_from_slice(generator.members());
+        self.behind.clear();
     }
 
     /// Walks over rows that are all judged by one bound.
@@ -68,10 +66,11 @@ impl Admission {
         generator: &mut Generator,
         rows: &RowBatch,
         range: Range<usize>,
+        bound: EventTime,
         record: &mut StepRecord,
         out: &mut Output,
     ) {
-        self.walk::<false>(generator, rows, range, EventTime::MAX, record, out);
+        self.walk::<false>(generator, rows, range, bound, record, out);
     }
 
     /// Walks row by row until the watermark reaches `stop`; the number of the row after the last one
@@ -88,20 +87,21 @@ impl Admission {
         self.walk::<true>(generator, rows, range, stop, record, out)
     }
 
+    /// `limit` is where to stop, or, where all rows have one bound, that bound.
     fn walk<const PER_ROW: bool>(
         &mut self,
         generator: &mut Generator,
         rows: &RowBatch,
         range: Range<usize>,
-        stop: EventTime,
+        limit: EventTime,
         record: &mut StepRecord,
         out: &mut Output,
     ) -> usize {
-        self.begin(generator, rows);
+        self.begin(rows);
         let end = range.end;
         let times = self.time_column.map(|it| &rows.columns[it]);
         let all_have_times = times.is_some_and(|it| !it.has_nulls());
-        let values = times.map_or(&[][..], |it| &it.values[..]);
+        let values = times.map_or(&[][..], |it| &it.values[..end]);
         let plain = self.watermark_column == self.time_column && !generator.guards();
         let (ids, partitions) = (&rows.ids[..end], &rows.partitions[..end]);
         let arrivals = &rows.arrivals[..end];
@@ -110,9 +110,12 @@ impl Admission {
         let (mut least, mut most) = (record.event_time_min, record.event_time_max);
         let (mut sum, mut count) = (0_i128, 0_u64);
         let mut walked = end;
+        // Taken out, so that nothing in the loop can be thought to change it.
+        let mut bounds = std::mem::take(&mut self.bounds);
+        let bounds_here = &mut bounds[..end];
         for row in range {
             if PER_ROW {
-                self.bounds[row] = watermark;
+                bounds_here[row] = watermark;
             }
             let mut shown = None;
             if let Some(slot) = generator.take_row(partitions[row], arrivals[row]) {
@@ -123,6 +126,10 @@ impl Admission {
                 };
                 match time.map(EventTime) {
                     Some(time) if time.is_legal() => {
+                        let bound = if PER_ROW { watermark } else { limit };
+                        if time <= bound {
+                            self.behind.push((row, generator.members()[slot].max));
+                        }
                         least = least.min(time);
                         most = most.max(time);
                         sum += i128::from(time.0);
@@ -152,12 +159,13 @@ impl Admission {
                 candidate = generator.candidate_max();
                 let in_force = InForce { since_step: record.step, ..generator.in_force() };
                 self.raises.push((row, in_force));
-                if stop <= watermark {
+                if limit <= watermark {
                     walked = row + 1;
                     break;
                 }
             }
         }
+        self.bounds = bounds;
         (record.event_time_min, record.event_time_max) = (least, most);
         record.event_time_sum += sum;
         record.event_time_rows += count;
@@ -251,14 +259,10 @@ impl Admission {
         time.map_or(EventTime::MIN, EventTime)
     }
 
-    /// How far the row's own partition had come before it.
-    pub fn own_max_before(&self, rows: &RowBatch, from: usize, row: usize) -> EventTime {
-        let partition = rows.partitions[row];
-        let known = self.before.iter().find(|it| it.partition == partition);
-        let known = known.map_or(EventTime::MIN, |it| it.max);
-        let own = (from..row).filter(|it| rows.partitions[*it] == partition);
-        let passed = own.filter(|it| !self.skip.get(*it).copied().unwrap_or(false));
-        passed.map(|it| self.time(rows, it)).fold(known, EventTime::max)
+    /// How far the own partition of a late row had come before it.
+    pub fn own_max_before(&self, row: usize) -> EventTime {
+        let at = self.behind.binary_search_by_key(&row, |it| it.0);
+        at.map_or(EventTime::MIN, |it| self.behind[it].1)
     }
 }
 

@@ -201,17 +201,23 @@ impl Generator {
         self.state.members.binary_search_by_key(&partition, |it| it.partition)
     }
 
-    /// The member, added now where it is new. True where it was.
+    /// The member, added now where it is new.
     #[inline]
     fn slot_or_new(&mut self, partition: PartitionId, at: ProcTime) -> usize {
-        match self.slot(partition) {
-            Ok(slot) => slot,
-            Err(slot) => {
-                self.state.members.insert(slot, Member::new(partition, at));
-                self.changed = true;
-                slot
-            }
+        let guess = partition.0 as usize;
+        match self.state.members.get(guess) {
+            Some(member) if member.partition == partition => guess,
+            Some(_) | None => self.searched_slot_or_new(partition, at),
         }
+    }
+
+    #[cold]
+    fn searched_slot_or_new(&mut self, partition: PartitionId, at: ProcTime) -> usize {
+        self.slot(partition).unwrap_or_else(|slot| {
+            self.state.members.insert(slot, Member::new(partition, at));
+            self.changed = true;
+            slot
+        })
     }
 
     /// Whether silence means anything under this plan.

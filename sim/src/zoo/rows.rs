@@ -115,9 +115,13 @@ fn sentinel(engine: &Engine, rows: &mut RowBatch) {
 fn truncating(engine: &Engine, rows: &mut RowBatch) {
     let Some(operator) = &engine.job().plan().operator else { return };
     let slide = operator.window.slide.0;
-    change_times(engine, rows, |it| {
-        if (-EventTime::LEGAL..0).contains(&it) { it + slide } else { it }
-    });
+    change_times(
+        engine,
+        rows,
+        |it| {
+            if (-EventTime::LEGAL..0).contains(&it) { it + slide } else { it }
+        },
+    );
 }
 
 fn null_key(engine: &Engine, rows: &mut RowBatch) {
