@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  plimsoll check scenarios/stories/*.trace
+  plimsoll check scenarios/semantics/*.trace
   plimsoll check new.trace --bless")]
 pub(crate) struct Args {
     /// Traces with golden lines

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 #[command(after_help = "\
 Examples:
   plimsoll explore
-  plimsoll explore scenarios/worlds/commuters.toml --seeds 0..500 --artifacts failures
+  plimsoll explore scenarios/waking_backlog.toml --seeds 0..500 --artifacts failures
   plimsoll explore --budget 10min --check-determinism")]
 pub(crate) struct Args {
     /// Worlds to draw from; without any, the embedded ones

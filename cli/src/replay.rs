@@ -28,7 +28,7 @@ use std::path::PathBuf;
 Examples:
   plimsoll replay found.trace
   plimsoll replay --seed 4711
-  plimsoll replay scenarios/worlds/commuters.toml --seed 4711"
+  plimsoll replay scenarios/waking_backlog.toml --seed 4711"
 )]
 pub(crate) struct Args {
     /// A trace; or, with --seed, the world to draw it from
