@@ -48,12 +48,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     let Some(seed) = args.seed else {
         let path = args.file.as_deref().expect("a file or a seed");
         let source = source::read_text(path)?;
+        let origin = || Origin { artefact: Some(source.name.clone()), ..subject::origin(plant) };
         return match subject::parse_beside(path, &source.text) {
-            Ok(parsed) => replay(&parsed.trace, plant, ALL, subject::origin(plant), console),
+            Ok(parsed) => replay(&parsed.trace, plant, ALL, origin(), console),
             Err(broken) => {
                 // What stands before the break is good, and is shown.
                 if let Some(good) = &broken.good {
-                    replay(&good.trace, plant, ALL, subject::origin(plant), console)?;
+                    replay(&good.trace, plant, ALL, origin(), console)?;
                 }
                 Err(subject::broken_trace(&source, &broken, console))
             }

@@ -38,6 +38,10 @@ pub struct Origin {
     pub commit: Option<String>,
     /// Where the trace was written to.
     pub artefact: Option<String>,
+    /// How many items it had before it was shrunk, where it was.
+    pub items_before: Option<usize>,
+    /// Where it was written to as it was before.
+    pub whole: Option<String>,
 }
 
 /// A failure, for people as [`Display`](fmt::Display) and for programs as JSON.
@@ -94,7 +98,13 @@ impl FailureReport {
     /// The lines of the report.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![
-            format!("FAILED {} at item {} of {}", self.invariant, self.item, self.items),
+            format!(
+                "FAILED {} at item {} of {}{}",
+                self.invariant,
+                self.item,
+                self.items,
+                self.origin.shrunk_from()
+            ),
             format!("  virtual time {}", self.time),
             format!("  {}", self.origin.world()),
             format!("  {}", self.origin.build()),
@@ -133,6 +143,10 @@ impl fmt::Display for FailureReport {
 }
 
 impl Origin {
+    fn shrunk_from(&self) -> String {
+        self.items_before.map_or(String::new(), |it| format!(" (shrunk from {it} items)"))
+    }
+
     fn world(&self) -> String {
         let seed = self.seed.map_or("no seed".to_owned(), |it| format!("seed {it}"));
         let scenario = match (&self.scenario, self.seed) {
@@ -164,7 +178,7 @@ impl Origin {
     }
 
     fn shrink(&self) -> Option<String> {
-        let from = self.artefact.as_deref()?;
+        let from = self.whole.as_deref().or(self.artefact.as_deref())?;
         let stem = from.strip_suffix(".trace").unwrap_or(from);
         let (from, to) = (shell(from), shell(&format!("{stem}.min.trace")));
         let plant = self.plant.as_deref().map(|it| format!(" --plant {}", shell(it)));
@@ -246,7 +260,7 @@ mod tests {
             version: "0.1.0".to_owned(),
             commit: Some("0123abc".to_owned()),
             artefact: Some("artifacts/4711/failure.trace".to_owned()),
-            plant: None,
+            ..Origin::default()
         }
     }
 

@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::failure;
 use crate::subject::{self, Worlds};
 use anyhow::Result;
-use plimsoll_sim::invariant::{self, Violation};
+use plimsoll_sim::invariant::Violation;
 use plimsoll_sim::reach::SITES;
 use plimsoll_sim::report::Origin;
 use plimsoll_sim::zoo::Plant;
@@ -19,9 +19,6 @@ use std::path::Path;
 pub(super) fn summary(campaign: &Campaign, twice: bool, console: &mut Console) -> Result<()> {
     let it = campaign;
     let missing: Vec<&str> = it.reach.missing().map(|it| it.name).collect();
-    let never: Vec<&str> = invariant::names()
-        .filter(|name| it.skipped.get(name).is_some_and(|(seeds, _)| *seeds == it.ran()))
-        .collect();
     if console.json {
         return Ok(console.json(&json!({
             "schema": "plimsoll.campaign/1",
@@ -54,8 +51,12 @@ pub(super) fn summary(campaign: &Campaign, twice: bool, console: &mut Console) -
     )?;
     writeln!(out, "  {} had a late row", percent(it.had_late, ran))?;
     writeln!(out, "  {} had a fault", percent(it.had_fault, ran))?;
-    writeln!(out, "  {} were vacuous", percent(it.vacuous, ran))?;
-    writeln!(out, "  twins on 1 seed in 16, liveness on 1 in 4")?;
+    let vacuous = percent(it.vacuous, ran);
+    writeln!(out, "  {vacuous} were vacuous: no window closed, nothing late, no fault")?;
+    writeln!(
+        out,
+        "  related runs (twins: restart, hasher, order of idling) on 1 seed in 16, liveness on 1 in 4"
+    )?;
     writeln!(out, "  {} of {} rare states reached", it.reach.count(), SITES.len())?;
     if !missing.is_empty() {
         writeln!(out, "  never reached: {}", missing.join(", "))?;
@@ -65,7 +66,6 @@ pub(super) fn summary(campaign: &Campaign, twice: bool, console: &mut Console) -
             writeln!(out, "  never checked: {name} (needs {why})")?;
         }
     }
-    let _ = never;
     if twice {
         writeln!(out, "  every seed ran twice, with the same result")?;
     }
@@ -74,7 +74,8 @@ pub(super) fn summary(campaign: &Campaign, twice: bool, console: &mut Console) -
         writeln!(out, "all invariants held")?;
     }
     for (name, (seeds, first, _)) in &it.failures {
-        writeln!(out, "{seeds} seeds broke {name}, the first of them {first}")?;
+        let seeds = if *seeds == 1 { "1 seed".to_owned() } else { format!("{seeds} seeds") };
+        writeln!(out, "{seeds} broke {name}, the first of them {first}")?;
     }
     Ok(())
 }
@@ -92,19 +93,23 @@ pub(super) fn failure(
     let trace = drawn.world.trace;
     let options = subject::options(seed, drawn.world.chaos_len);
     let path = folder.join(format!("seed-{seed}.trace"));
-    let origin = Origin {
+    let whole = folder.join(format!("seed-{seed}.whole.trace"));
+    let mut origin = Origin {
         seed: Some(seed),
         scenario: drawn.file,
         scenario_hash: Some(drawn.hash),
         artefact: Some(path.display().to_string()),
         ..subject::origin(plant)
     };
+    failure::write_trace(&whole, &trace, violation, &origin)?;
     let bar = crate::progress::bar("shrinking");
     let small = failure::shrunk(&trace, violation, plant, options, &mut |now| {
         bar.set_length(now.limit);
         bar.set_position(now.executions);
     });
     bar.finish_and_clear();
+    origin.items_before = Some(trace.items.len());
+    origin.whole = Some(whole.display().to_string());
     let (small, violation) = match small {
         Some(it) => (it.trace, it.violation),
         None => (trace, violation.clone()),
