@@ -1,2 +1,4 @@
 //! tests
+mod algebra;
+mod laws;
 mod tidy;

@@ -1,0 +1,219 @@
+//! Cases: a trace drawn from a seed, and smaller ones of it.
+//!
+//! The strategy draws a world of the embedded scenarios and makes it qualify for the law. The value
+//! tree shrinks with the project's own shrinker: it walks over the traces that are one step simpler
+//! and moves on to the first that breaks the law as well.
+//!
+//! Invariant: the draws of a law are the same on every run and every machine, and shrinking ends,
+//! because every candidate is simpler than the trace that it is a candidate of.
+
+use super::{Law, No};
+use plimsoll_sim::scenario::default_world;
+use plimsoll_sim::shrink::candidates;
+use plimsoll_sim::trace::write::write;
+use plimsoll_sim::trace::{Item, Trace};
+use proptest::num::u64::ANY;
+use proptest::strategy::{NewTree, Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+/// Cases of each law.
+const CASES: u32 = 3000;
+
+/// Small draws for the steps of a transformation (splitmix64).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draw(u64);
+
+impl From<u64> for Draw {
+    fn from(seed: u64) -> Self {
+        Self(seed)
+    }
+}
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to and without `n`.
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        assert!(0 < n, "a draw from nothing");
+        (self.next() % n as u64) as usize
+    }
+
+    /// One of these.
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    /// Another order, in place.
+    pub(super) fn shuffle<T>(&mut self, all: &mut [T]) {
+        for i in (1..all.len()).rev() {
+            all.swap(i, self.below(i + 1));
+        }
+    }
+}
+
+/// A trace, and the seed of what the law draws.
+#[derive(Clone)]
+struct Case {
+    seed: u64,
+    draw: u64,
+    trace: Trace,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let head = format!("world of seed {}, draws of the law from {}", self.seed, self.draw);
+        f.write_str(&write(&self.trace, &[head]))
+    }
+}
+
+/// Worlds that were made to qualify.
+#[derive(Debug)]
+struct Worlds {
+    prepare: fn(&mut Trace, &mut Draw),
+}
+
+impl Strategy for Worlds {
+    type Tree = Tree;
+    type Value = Case;
+
+    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
+        let seed = ANY.new_tree(runner)?.current();
+        let draw = ANY.new_tree(runner)?.current();
+        let mut trace = default_world(seed).trace;
+        (self.prepare)(&mut trace, &mut Draw(draw));
+        Ok(Tree::new(Case { seed, draw, trace }))
+    }
+}
+
+/// A case that fails, the simpler one that is tried now, and those that are left to try.
+struct Tree {
+    fails: Case,
+    tried: Option<Trace>,
+    rest: std::vec::IntoIter<Trace>,
+}
+
+impl Tree {
+    fn new(case: Case) -> Self {
+        Self { fails: case, tried: None, rest: Vec::new().into_iter() }
+    }
+}
+
+impl ValueTree for Tree {
+    type Value = Case;
+
+    fn current(&self) -> Case {
+        match &self.tried {
+            Some(trace) => Case { trace: trace.clone(), ..self.fails },
+            None => self.fails.clone(),
+        }
+    }
+
+    /// What is tried now fails too: from here on.
+    fn simplify(&mut self) -> bool {
+        if let Some(trace) = self.tried.take() {
+            self.fails.trace = trace;
+        }
+        self.rest = candidates(&self.fails.trace).collect::<Vec<_>>().into_iter();
+        self.complicate()
+    }
+
+    /// What is tried now does not fail: the next one.
+    fn complicate(&mut self) -> bool {
+        self.tried = self.rest.next();
+        self.tried.is_some()
+    }
+}
+
+/// Gives each row cells of its own, in the order of the rows: where they stand names the row.
+fn own_cells(trace: &Trace) -> Trace {
+    let room = Vec::with_capacity(trace.items.len());
+    let mut own = Trace { items: room, cells: Vec::new(), ..trace.clone() };
+    for item in &trace.items {
+        match item {
+            Item::Row(row) => own.push_row(row.partition, trace.cells(*row)),
+            other => own.items.push(*other),
+        }
+    }
+    own
+}
+
+/// Bytes for the generator, from the name of the law.
+fn seed_of(name: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (i, byte) in name.bytes().enumerate() {
+        bytes[i % 32] ^= byte ^ 0x55;
+    }
+    bytes
+}
+
+/// Draws the cases of a law and fails with the smallest that breaks it.
+pub(super) fn check(law: &Law) {
+    let (covered, telling) = (Cell::new(0u32), Cell::new(0u32));
+    let skipped = RefCell::new(BTreeMap::<&str, u32>::new());
+    let config = Config {
+        cases: CASES,
+        failure_persistence: None,
+        max_shrink_iters: 4_000,
+        max_shrink_time: 0,
+        ..Config::default()
+    };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed_of(law.name));
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let ran = runner.run(&Worlds { prepare: law.prepare }, |case| {
+        // Other draws than those that prepared it.
+        let mut draw = Draw(!case.draw);
+        match (law.holds)(&own_cells(&case.trace), &mut draw) {
+            Ok(tells) => {
+                covered.set(covered.get() + 1);
+                telling.set(telling.get() + u32::from(tells));
+                Ok(())
+            }
+            Err(No::Uncovered(what)) => {
+                *skipped.borrow_mut().entry(what).or_default() += 1;
+                Ok(())
+            }
+            Err(No::Broken(why)) => Err(TestCaseError::fail(why)),
+        }
+    });
+    match ran {
+        Ok(()) => {}
+        Err(TestError::Fail(why, case)) => panic!("{}: {why}\n{case:?}", law.name),
+        Err(TestError::Abort(why)) => panic!("{}: {why}", law.name),
+    }
+    let (covered, telling) = (covered.get(), telling.get());
+    assert!(
+        law.covered <= covered && law.telling <= telling,
+        "{}: of {CASES} cases {covered} qualified ({} wanted) and {telling} told ({} wanted); \
+         missing: {:?}",
+        law.name,
+        law.covered,
+        law.telling,
+        skipped.borrow(),
+    );
+}
+
+#[test]
+fn a_broken_law_is_shrunk_with_the_shrinker_of_traces() {
+    let rows = |trace: &Trace| trace.items.iter().filter(|it| matches!(it, Item::Row(_))).count();
+    let config = Config {
+        cases: 1,
+        failure_persistence: None,
+        max_shrink_iters: 4_000,
+        ..Config::default()
+    };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed_of("three rows"));
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let ran = runner.run(&Worlds { prepare: |_, _| {} }, |case| {
+        let few = rows(&case.trace) < 3;
+        if few { Ok(()) } else { Err(TestCaseError::fail("three rows or more")) }
+    });
+    let Err(TestError::Fail(_, case)) = ran else { panic!("{ran:?}") };
+    assert_eq!((rows(&case.trace), case.trace.items.len()), (3, 3), "{case:?}");
+}
