@@ -1,2 +1,9 @@
 //! tests
+mod binary;
+mod command;
+mod determinism;
+mod fuzz_inputs;
+mod mutants;
+mod snapshots;
+mod stories;
 mod tidy;
