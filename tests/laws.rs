@@ -16,6 +16,7 @@ mod generators;
 mod names;
 mod order;
 mod outcome;
+mod plants;
 mod reference;
 mod shape;
 

@@ -22,9 +22,12 @@ fn prepare(trace: &mut Trace, draw: &mut Draw) {
     batched(trace, draw, &LAGS);
 }
 
+pub(super) const M3: Law =
+    Law { name: "M3 batch splitting", prepare, holds: m3, covered: 90, telling: 45 };
+
 #[test]
 fn m3_splitting_a_batch_never_admits_more_and_one_single_batch_drops_nothing() {
-    check(&Law { name: "M3 batch splitting", prepare, holds: m3, covered: 90, telling: 45 });
+    check(&M3);
 }
 
 fn m3(trace: &Trace, draw: &mut Draw) -> Held {
@@ -59,9 +62,12 @@ fn m3(trace: &Trace, draw: &mut Draw) -> Held {
     Ok(by_row.lost() != whole.lost())
 }
 
+pub(super) const M4: Law =
+    Law { name: "M4 empty batch", prepare, holds: m4, covered: 90, telling: 45 };
+
 #[test]
 fn m4_an_empty_batch_changes_no_final_figure_with_lag_one_and_admits_no_more_with_lag_two() {
-    check(&Law { name: "M4 empty batch", prepare, holds: m4, covered: 90, telling: 45 });
+    check(&M4);
 }
 
 fn m4(trace: &Trace, draw: &mut Draw) -> Held {
@@ -90,26 +96,28 @@ fn m4(trace: &Trace, draw: &mut Draw) -> Held {
     Ok(!without.late.is_empty())
 }
 
+pub(super) const M7: Law = Law {
+    name: "M7 permutation inside one batch",
+    prepare: |trace, draw| {
+        let output = trace.plan.output;
+        base(trace, draw);
+        trace.plan.output = output;
+        late_rule(trace, draw, &RULES);
+        if draw.below(3) == 0 {
+            watermark(&mut trace.plan).effective = draw.pick(&LAGS);
+            trace.plan.trigger = Trigger::Interval(plimsoll_engine::time::Span::minutes(1));
+        } else {
+            batched(trace, draw, &LAGS);
+        }
+    },
+    holds: m7,
+    covered: 90,
+    telling: 85,
+};
+
 #[test]
 fn m7_the_order_of_rows_inside_one_batch_changes_nothing_that_is_written() {
-    check(&Law {
-        name: "M7 permutation inside one batch",
-        prepare: |trace, draw| {
-            let output = trace.plan.output;
-            base(trace, draw);
-            trace.plan.output = output;
-            late_rule(trace, draw, &RULES);
-            if draw.below(3) == 0 {
-                watermark(&mut trace.plan).effective = draw.pick(&LAGS);
-                trace.plan.trigger = Trigger::Interval(plimsoll_engine::time::Span::minutes(1));
-            } else {
-                batched(trace, draw, &LAGS);
-            }
-        },
-        holds: m7,
-        covered: 90,
-        telling: 85,
-    });
+    check(&M7);
 }
 
 fn m7(trace: &Trace, draw: &mut Draw) -> Held {

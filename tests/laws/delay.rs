@@ -38,18 +38,20 @@ fn counts_more(short: &Finals, long: &Finals) -> Option<String> {
     Some(format!("{:?} counts {:?} here and {:?} there", figure.0, figure.1, long.get(figure.0)))
 }
 
+pub(super) const M1: Law = Law {
+    name: "M1 delay monotonicity",
+    prepare: |trace, draw| {
+        base(trace, draw);
+        late_rule(trace, draw, &E_W_F);
+    },
+    holds: m1,
+    covered: 90,
+    telling: 30,
+};
+
 #[test]
 fn m1_a_longer_delay_never_admits_fewer_rows_and_never_lowers_a_final_count() {
-    check(&Law {
-        name: "M1 delay monotonicity",
-        prepare: |trace, draw| {
-            base(trace, draw);
-            late_rule(trace, draw, &E_W_F);
-        },
-        holds: m1,
-        covered: 90,
-        telling: 30,
-    });
+    check(&M1);
 }
 
 fn m1(trace: &Trace, draw: &mut Draw) -> Held {
@@ -72,23 +74,25 @@ fn m1(trace: &Trace, draw: &mut Draw) -> Held {
     Ok(short.lost() != long.lost())
 }
 
+pub(super) const M13: Law = Law {
+    name: "M13 slack curve",
+    prepare: |trace, draw| {
+        base(trace, draw);
+        late_rule(trace, draw, &ALL_RULES);
+        if draw.below(2) == 0 {
+            any_lag(trace, draw);
+        }
+        let watermark = watermark(&mut trace.plan);
+        watermark.fallback = None;
+    },
+    holds: m13,
+    covered: 90,
+    telling: 60,
+};
+
 #[test]
 fn m13_one_pass_knows_the_drops_of_every_delay() {
-    check(&Law {
-        name: "M13 slack curve",
-        prepare: |trace, draw| {
-            base(trace, draw);
-            late_rule(trace, draw, &ALL_RULES);
-            if draw.below(2) == 0 {
-                any_lag(trace, draw);
-            }
-            let watermark = watermark(&mut trace.plan);
-            watermark.fallback = None;
-        },
-        holds: m13,
-        covered: 90,
-        telling: 60,
-    });
+    check(&M13);
 }
 
 /// The smallest delays that save the latest and all of the windows that a row loses without any.
@@ -153,28 +157,26 @@ fn m13(trace: &Trace, draw: &mut Draw) -> Held {
     Ok(!limits.is_empty())
 }
 
+pub(super) const M19: Law = Law {
+    name: "M19 oracle",
+    prepare: |trace, draw| {
+        base(trace, draw);
+        without_clock(trace);
+        global(trace);
+        without_changes(trace);
+        without_heartbeats(trace);
+        late_rule(trace, draw, &[LateRule::Event, LateRule::WindowEnd, LateRule::EventInclusive]);
+        any_lag(trace, draw);
+    },
+    holds: m19,
+    covered: 90,
+    telling: 80,
+};
+
 #[test]
 fn m19_with_a_delay_of_the_largest_disorder_nothing_is_dropped_and_the_output_is_the_batch_result()
 {
-    check(&Law {
-        name: "M19 oracle",
-        prepare: |trace, draw| {
-            base(trace, draw);
-            without_clock(trace);
-            global(trace);
-            without_changes(trace);
-            without_heartbeats(trace);
-            late_rule(
-                trace,
-                draw,
-                &[LateRule::Event, LateRule::WindowEnd, LateRule::EventInclusive],
-            );
-            any_lag(trace, draw);
-        },
-        holds: m19,
-        covered: 90,
-        telling: 80,
-    });
+    check(&M19);
 }
 
 /// The largest distance of a row behind the front: all rows before it, or, in batches, all rows of

@@ -13,30 +13,32 @@ use plimsoll_engine::time::Span;
 use plimsoll_sim::trace::Trace;
 use std::collections::BTreeMap;
 
+pub(super) const M14: Law = Law {
+    name: "M14 generators",
+    prepare: |trace, draw| {
+        base(trace, draw);
+        let rules =
+            [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
+        late_rule(trace, draw, &rules);
+        if draw.below(2) == 0 {
+            any_lag(trace, draw);
+        }
+        let watermark = watermark(&mut trace.plan);
+        watermark.fallback = None;
+        let timeout = Span::minutes(1 + draw.below(20) as i64);
+        let rejoin = draw.pick(&[Rejoin::Hold, Rejoin::CatchUp]);
+        let idle = IdlePlan { timeout, rejoin, all_idle: AllIdle::Flush };
+        let idle = draw.pick(&[None, Some(idle)]);
+        watermark.generator = GeneratorPlan::PartitionMin { idle };
+    },
+    holds: m14,
+    covered: 90,
+    telling: 40,
+};
+
 #[test]
 fn m14_the_minimum_over_partitions_is_never_ahead_of_the_one_maximum_and_admits_no_less() {
-    check(&Law {
-        name: "M14 generators",
-        prepare: |trace, draw| {
-            base(trace, draw);
-            let rules =
-                [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
-            late_rule(trace, draw, &rules);
-            if draw.below(2) == 0 {
-                any_lag(trace, draw);
-            }
-            let watermark = watermark(&mut trace.plan);
-            watermark.fallback = None;
-            let timeout = Span::minutes(1 + draw.below(20) as i64);
-            let rejoin = draw.pick(&[Rejoin::Hold, Rejoin::CatchUp]);
-            let idle = IdlePlan { timeout, rejoin, all_idle: AllIdle::Flush };
-            let idle = draw.pick(&[None, Some(idle)]);
-            watermark.generator = GeneratorPlan::PartitionMin { idle };
-        },
-        holds: m14,
-        covered: 90,
-        telling: 40,
-    });
+    check(&M14);
 }
 
 fn m14(trace: &Trace, _: &mut Draw) -> Held {
@@ -65,24 +67,26 @@ fn m14(trace: &Trace, _: &mut Draw) -> Held {
     Ok(maximum.lost() != minimum.lost())
 }
 
+pub(super) const M21: Law = Law {
+    name: "M21 window refinement",
+    prepare: |trace, draw| {
+        base(trace, draw);
+        late_rule(trace, draw, &[LateRule::Event]);
+        if draw.below(2) == 0 {
+            any_lag(trace, draw);
+        }
+        if let Some(operator) = &mut trace.plan.operator {
+            operator.window.slide = operator.window.size;
+        }
+    },
+    holds: m21,
+    covered: 80,
+    telling: 50,
+};
+
 #[test]
 fn m21_counts_of_a_tumbling_window_are_the_sums_of_its_parts_under_the_event_rule() {
-    check(&Law {
-        name: "M21 window refinement",
-        prepare: |trace, draw| {
-            base(trace, draw);
-            late_rule(trace, draw, &[LateRule::Event]);
-            if draw.below(2) == 0 {
-                any_lag(trace, draw);
-            }
-            if let Some(operator) = &mut trace.plan.operator {
-                operator.window.slide = operator.window.size;
-            }
-        },
-        holds: m21,
-        covered: 80,
-        telling: 50,
-    });
+    check(&M21);
 }
 
 /// Final counts by start of window and key.

@@ -20,27 +20,29 @@ fn same(one: &Outcome, two: &Outcome) -> Result<(), No> {
     claim(difference.is_none(), || difference.unwrap_or_default())
 }
 
+pub(super) const M5: Law = Law {
+    name: "M5 time translation",
+    prepare: |trace, draw| {
+        let output = trace.plan.output;
+        base(trace, draw);
+        trace.plan.output = output;
+        let rules =
+            [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
+        late_rule(trace, draw, &rules);
+        if draw.below(2) == 0 {
+            any_lag(trace, draw);
+        }
+        let watermark = watermark(&mut trace.plan);
+        (watermark.fallback, watermark.guard) = (None, None);
+    },
+    holds: m5,
+    covered: 80,
+    telling: 75,
+};
+
 #[test]
 fn m5_shifting_all_times_by_slides_shifts_all_that_comes_out() {
-    check(&Law {
-        name: "M5 time translation",
-        prepare: |trace, draw| {
-            let output = trace.plan.output;
-            base(trace, draw);
-            trace.plan.output = output;
-            let rules =
-                [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
-            late_rule(trace, draw, &rules);
-            if draw.below(2) == 0 {
-                any_lag(trace, draw);
-            }
-            let watermark = watermark(&mut trace.plan);
-            (watermark.fallback, watermark.guard) = (None, None);
-        },
-        holds: m5,
-        covered: 80,
-        telling: 75,
-    });
+    check(&M5);
 }
 
 fn m5(trace: &Trace, draw: &mut Draw) -> Held {
@@ -85,16 +87,18 @@ fn m5(trace: &Trace, draw: &mut Draw) -> Held {
     Ok(tells)
 }
 
+pub(super) const M6: Law = Law {
+    name: "M6 relabelling partitions",
+    // No plan says anything about a single partition, and ties are never broken by number.
+    prepare: |_, _| {},
+    holds: m6,
+    covered: 96,
+    telling: 80,
+};
+
 #[test]
 fn m6_numbering_partitions_anew_changes_nothing() {
-    check(&Law {
-        name: "M6 relabelling partitions",
-        // No plan says anything about a single partition, and ties are never broken by number.
-        prepare: |_, _| {},
-        holds: m6,
-        covered: 96,
-        telling: 80,
-    });
+    check(&M6);
 }
 
 fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
@@ -123,9 +127,12 @@ fn m6(trace: &Trace, draw: &mut Draw) -> Held {
     Ok(1 < old.len() && old.iter().any(|it| to(*it) != *it))
 }
 
+pub(super) const M10: Law =
+    Law { name: "M10 restart", prepare: |_, _| {}, holds: m10, covered: 96, telling: 85 };
+
 #[test]
 fn m10_a_restart_at_any_place_changes_nothing() {
-    check(&Law { name: "M10 restart", prepare: |_, _| {}, holds: m10, covered: 96, telling: 85 });
+    check(&M10);
 }
 
 fn m10(trace: &Trace, draw: &mut Draw) -> Held {

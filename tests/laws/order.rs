@@ -17,24 +17,26 @@ use std::collections::BTreeMap;
 const RULES: [LateRule; 4] =
     [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
 
+pub(super) const M9: Law = Law {
+    name: "M9 deleting the dropped rows",
+    prepare: |trace, draw| {
+        base(trace, draw);
+        without_clock(trace);
+        without_changes(trace);
+        late_rule(trace, draw, &RULES);
+        any_lag(trace, draw);
+        if draw.below(2) == 0 {
+            global(trace);
+        }
+    },
+    holds: m9,
+    covered: 85,
+    telling: 50,
+};
+
 #[test]
 fn m9_taking_the_dropped_rows_out_of_the_input_changes_nothing() {
-    check(&Law {
-        name: "M9 deleting the dropped rows",
-        prepare: |trace, draw| {
-            base(trace, draw);
-            without_clock(trace);
-            without_changes(trace);
-            late_rule(trace, draw, &RULES);
-            any_lag(trace, draw);
-            if draw.below(2) == 0 {
-                global(trace);
-            }
-        },
-        holds: m9,
-        covered: 85,
-        telling: 50,
-    });
+    check(&M9);
 }
 
 /// Whether each of these rows found its partition at or beyond its own time. A partition that such
@@ -97,24 +99,26 @@ fn m9(trace: &Trace, _: &mut Draw) -> Held {
     Ok(!dropped.is_empty())
 }
 
+pub(super) const M16: Law = Law {
+    name: "M16 order repair",
+    prepare: |trace, draw| {
+        base(trace, draw);
+        without_clock(trace);
+        global(trace);
+        without_changes(trace);
+        without_heartbeats(trace);
+        late_rule(trace, draw, &[LateRule::Event]);
+        row_by_row(trace, draw);
+    },
+    holds: m16,
+    covered: 90,
+    telling: 75,
+};
+
 #[test]
 fn m16_exchanging_two_neighbours_that_are_out_of_order_never_drops_more_and_sorted_rows_drop_nothing()
  {
-    check(&Law {
-        name: "M16 order repair",
-        prepare: |trace, draw| {
-            base(trace, draw);
-            without_clock(trace);
-            global(trace);
-            without_changes(trace);
-            without_heartbeats(trace);
-            late_rule(trace, draw, &[LateRule::Event]);
-            row_by_row(trace, draw);
-        },
-        holds: m16,
-        covered: 90,
-        telling: 75,
-    });
+    check(&M16);
 }
 
 /// Places of rows that are followed at once by an earlier row.

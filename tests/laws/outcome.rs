@@ -5,7 +5,7 @@
 //!
 //! Invariant: every row of the trace is admitted, late or in `other`, and in one of them only.
 
-use super::{No, need};
+use super::{No, plants};
 use plimsoll_engine::late::LateRow;
 use plimsoll_engine::output::{Fate, FigureNote, Firing, FiringKind, StepRecord};
 use plimsoll_engine::row::{ItemId, PartitionId};
@@ -13,6 +13,7 @@ use plimsoll_engine::state::layout::Value;
 use plimsoll_engine::time::{EventTime, Span};
 use plimsoll_engine::window::Window;
 use plimsoll_sim::run::Run;
+use plimsoll_sim::system::System;
 use plimsoll_sim::system::engine::Engine;
 use plimsoll_sim::trace::{Item, Trace};
 use std::collections::BTreeMap;
@@ -61,15 +62,17 @@ impl Outcome {
     /// Runs a trace under another seed of the hashers.
     pub(super) fn with_hashers(trace: &Trace, seed: u64) -> Result<Self, No> {
         let mut outcome = Self::default();
-        let engine = Engine::new(trace, seed);
-        need(engine.is_ok(), "a plan that is accepted")?;
-        let Ok(mut engine) = engine else { return Ok(outcome) };
+        let system = match plants::planted() {
+            None => Engine::new(trace, seed).map(|it| Box::new(it) as Box<dyn System>),
+            Some(plant) => plant.system(trace, seed),
+        };
+        let mut system = system.map_err(|_| No::Uncovered("a plan that is accepted"))?;
         let name = |id: ItemId| match trace.items[id.0 as usize - 1] {
             Item::Row(row) => row.cells,
             other => panic!("a record of item {}, which is no row: {other:?}", id.0),
         };
         outcome.rows = trace.items.iter().filter_map(|it| row_name(*it)).collect();
-        let mut run = Run::new(trace, &mut engine, false);
+        let mut run = Run::new(trace, &mut *system, false);
         while let Some(seen) = run.step() {
             let seen = seen.map_err(|it| No::Broken(it.evidence))?;
             for record in &seen.output.records {
