@@ -1,4 +1,11 @@
 //! tests
 mod algebra;
+mod binary;
+mod command;
+mod determinism;
+mod fuzz_inputs;
 mod laws;
+mod mutants;
+mod snapshots;
+mod stories;
 mod tidy;

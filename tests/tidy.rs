@@ -9,7 +9,8 @@
 
 mod source;
 
-use source::{Source, files, root, rust};
+pub(crate) use source::root;
+use source::{Source, files, rust};
 use std::collections::BTreeSet;
 use std::fs;
 

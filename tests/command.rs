@@ -1,0 +1,160 @@
+//! What users see, word for word: help, one failure, and what goes wrong at three in the morning.
+//!
+//! The golden texts are in `snapshots/`; `INSTA_UPDATE=always cargo test -p plimsoll-tests` writes
+//! them anew, and a person reads what changed. Version and commit are left out, since they change
+//! with every build and mean nothing here.
+//!
+//! Invariant: every ending has its exit code, its words on the right stream, and no panic.
+
+use crate::binary::{folder, path, plimsoll};
+use crate::tidy::root;
+use insta::assert_snapshot;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Arguments, exit code and both streams.
+fn told(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = plimsoll(folder);
+    let output = command.args(arguments).env("COLUMNS", "100").output().expect("it starts");
+    let code = output.status.code().map_or("none".to_owned(), |it| it.to_string());
+    let mut text = format!("$ plimsoll {}\nexit code {code}\n", arguments.join(" "));
+    for (name, bytes) in [("output", output.stdout), ("errors", output.stderr)] {
+        if !bytes.is_empty() {
+            let bytes = String::from_utf8(bytes).expect("what is printed is text");
+            text += &format!("-- {name}\n{bytes}");
+        }
+    }
+    without_build(&text)
+}
+
+/// Without what differs between two builds of the same thing.
+fn without_build(text: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let digits = |it: &str| it.len() == 40 && it.bytes().all(|it| it.is_ascii_hexdigit());
+    let word = |word: &str| {
+        let bare = word.trim_matches(|it: char| !it.is_ascii_alphanumeric() && it != '.');
+        let to = if bare == version { "VERSION" } else { "COMMIT" };
+        let changes = bare == version || digits(bare) || bare == "unknown";
+        if changes { word.replace(bare, to) } else { word.to_owned() }
+    };
+    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
+    text.lines().map(|it| line(it) + "\n").collect()
+}
+
+/// A file in a folder, and what the command says about it.
+fn told_of(name: &str, file: &str, text: &[u8], arguments: &[&str]) -> String {
+    let folder = folder(name);
+    fs::write(folder.join(file), text).expect("a file can be written");
+    told(&folder, arguments)
+}
+
+#[test]
+fn help_lists_commands_examples_and_exit_codes() {
+    assert_snapshot!("help", told(&folder("help"), &["--help"]));
+}
+
+#[test]
+fn a_failure_is_told_in_a_page_and_left_as_a_trace() {
+    let folder = folder("failure");
+    let told = told(&folder, &["explore", "--plant", "comb-max", "--seeds", "0..4"]);
+    assert_snapshot!("failure", told);
+    let traces = fs::read_dir(folder.join("artifacts")).expect("a folder of traces");
+    let trace = traces.map(|it| it.expect("readable").path()).min().expect("a trace");
+    let mut replay = plimsoll(&folder);
+    let replayed = replay.args(["replay", "--plant", "comb-max"]).arg(&trace).assert().code(1);
+    let output = String::from_utf8_lossy(&replayed.get_output().stdout).into_owned();
+    assert!(output.contains("I7 candidate_within_minimum"), "{output}");
+    plimsoll(&folder).arg("replay").arg(&trace).assert().code(0);
+}
+
+#[test]
+fn a_plant_that_does_not_exist_is_answered_with_those_that_do() {
+    let told = told(&folder("plant"), &["explore", "--plant", "comb-mix", "--seeds", "1"]);
+    assert_snapshot!("unknown_plant", told);
+}
+
+#[test]
+fn a_missing_file_a_folder_and_an_empty_file_are_three_sentences() {
+    let folder = folder("files");
+    fs::create_dir(folder.join("inner")).expect("a folder can be made");
+    fs::write(folder.join("empty.trace"), "").expect("a file can be written");
+    let told = ["missing.trace", "inner", "empty.trace"].map(|it| told(&folder, &["replay", it]));
+    assert_snapshot!("files", told.join("\n"));
+}
+
+#[test]
+fn a_typo_in_a_plan_is_shown_with_a_caret() {
+    let plan = "[plan]\nwindow = \"tumbling(10min)\"\ndelai = \"2min\"\n";
+    assert_snapshot!("typo", told_of("typo", "plan.toml", plan.as_bytes(), &["lint", "plan.toml"]));
+}
+
+#[test]
+fn a_typo_in_a_world_is_shown_with_a_caret() {
+    let world = "name = \"w\"\nlook = \"x\"\n[world]\nitem = [5, 6]\n";
+    let arguments = ["explore", "world.toml", "--seeds", "3"];
+    assert_snapshot!("world", told_of("world", "world.toml", world.as_bytes(), &arguments));
+}
+
+#[test]
+fn a_trace_of_a_later_version_says_which_is_read() {
+    let trace = b"plimsoll-trace 2\nplan delay=2min\nrow p0 10:00:00 k=a v=1\n";
+    assert_snapshot!(
+        "later_version",
+        told_of("later", "new.trace", trace, &["check", "new.trace"])
+    );
+}
+
+const PLAN: &str = "\
+[plan]
+window = \"tumbling(10min)\"
+delay = \"0s\"
+effective = \"row\"
+columns = [\"time:time\"]
+";
+
+/// The arguments of a run over `rows.csv`.
+const RUN: [&str; 5] = ["run", "plan.toml", "rows.csv", "--unit", "s"];
+
+fn run_of(name: &str, rows: &str) -> String {
+    let folder = folder(name);
+    fs::write(folder.join("plan.toml"), PLAN).expect("a file can be written");
+    fs::write(folder.join("rows.csv"), rows).expect("a file can be written");
+    told(&folder, &RUN)
+}
+
+#[test]
+fn the_rows_before_a_broken_line_are_finished_and_the_line_is_named() {
+    assert_snapshot!("broken_line", run_of("broken", "time\n0\n30\n1200\nnoon\n1300\n"));
+}
+
+#[test]
+fn a_recording_without_rows_is_nothing_that_ran() {
+    assert_snapshot!("no_rows", run_of("no_rows", "time\n"));
+    assert_snapshot!("no_bytes", run_of("no_bytes", ""));
+}
+
+#[test]
+fn where_nobody_reads_any_more_the_command_ends_quietly() {
+    let mut command = Command::new(path());
+    command.args(["run", "plan.toml", "rows.csv", "--unit", "s", "--late-rows", "100000"]);
+    let folder = folder("pipe");
+    fs::write(folder.join("plan.toml"), PLAN).expect("a file can be written");
+    // A window for each row: more than any pipe holds.
+    let rows: String = (0..20_000).map(|it| format!("{}\n", it * 600)).collect();
+    fs::write(folder.join("rows.csv"), format!("time\n{rows}")).expect("a file can be written");
+    command.current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().expect("it ends");
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert!(!errors.contains("pipe") && !errors.contains("bug"), "{errors}");
+    assert_eq!(ended.status.code(), Some(0), "{errors}");
+}
+
+#[test]
+fn the_stories_of_the_project_pass_its_own_check() {
+    let stories = root().join("scenarios/semantics");
+    let story = stories.join("s04_the_closing_instant.trace");
+    plimsoll(&stories).arg("check").arg(story).assert().code(0);
+}
