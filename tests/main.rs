@@ -1,4 +1,7 @@
-//! tests
+//! One test binary: laws, recorded stories, mutants, determinism, snapshots of what users see, tidiness.
+//!
+//! Invariant: no test sleeps, none is ignored, none depends on another.
+
 mod algebra;
 mod binary;
 mod command;
