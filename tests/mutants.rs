@@ -49,10 +49,7 @@ fn kill(plant: &'static Plant, seeds: Range<u64>) -> Option<Death> {
 }
 
 /// The same for each of these, on all cores, in their order.
-fn each<T: Send, R: Send>(of: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R>
-where
-    T: Sync,
-{
+fn each<T: Sync, R: Send>(of: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take = || {
         let mut done = Vec::new();

@@ -28,6 +28,9 @@ use serde::{Deserialize, Serialize};
 /// The version that this build writes; it reads all from 1 on.
 pub const VERSION: u32 = 1;
 
+/// More steps are refused: nobody counts so far, and one more must not overflow.
+const STEPS_MAX: u64 = 1 << 62;
+
 /// What a restart brings back: engines differ in what they forget, so that is a knob too.
 ///
 /// `Kept` everywhere is exact resumption. Spark keeps the global watermark and forgets what each
@@ -128,6 +131,12 @@ impl Job {
         }
         if state.plan != *plan {
             return Err(SnapshotError::Plan { what: difference(&state.plan, &plan) });
+        }
+        if STEPS_MAX < state.steps {
+            return Err(refuse(
+                "a number of steps that can be counted on",
+                state.steps.to_string(),
+            ));
         }
         let mut generator = Generator::load(plan.watermark.as_ref(), state.generator)
             .map_err(|it| refuse("the state of a watermark generator", it))?;

@@ -94,6 +94,10 @@ impl Generator {
         if !sorted {
             return Err("partitions are not in order".to_owned());
         }
+        // Nobody counts to 2^62; what was made up must not overflow at the next row.
+        if let Some(it) = state.members.iter().find(|it| 1 << 62 < it.rows) {
+            return Err(format!("partition {} has {} rows", it.partition.0, it.rows));
+        }
         // Evaluated anew at the next step: an evaluation without news changes nothing.
         Ok(Self { state, changed: true, ..Self::new(plan) })
     }
