@@ -3,7 +3,7 @@
 //! Invariant: blessing changes golden lines only, never an input or a comment.
 
 use crate::console::Console;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::subject::{engine, read_trace};
 use anyhow::{Context as _, Result};
 use plimsoll_sim::golden::{self, Scribe};
@@ -31,24 +31,37 @@ pub(crate) struct Args {
 
 /// Checks.
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
-    let (mut differ, mut items) = (0_usize, 0);
+    let (mut differ, mut broken, mut items) = (0_usize, 0_usize, 0);
     for path in &args.files {
-        differ += usize::from(!one(path, args.bless, &mut items, console)?);
+        match one(path, args.bless, &mut items, console) {
+            Ok(same) => differ += usize::from(!same),
+            Err(error) if exit::is_closed_pipe(&error) => return Err(error),
+            Err(error) => {
+                // One that cannot be read says nothing about the others.
+                broken += 1;
+                writeln!(console.err, "{}", exit::sentence(&error))?;
+            }
+        }
     }
     let files = args.files.len();
     if args.bless {
         writeln!(console.err, "{differ} of {files} traces were rewritten; read what changed")?;
-        return Ok(Exit::Held);
+        return Ok(if broken == 0 { Exit::Held } else { Exit::Usage });
     }
-    writeln!(console.err, "{} of {files} traces as written, {items} items", files - differ)?;
-    Ok(if differ == 0 { Exit::Held } else { Exit::Violation })
+    let same = files - differ - broken;
+    writeln!(console.err, "{same} of {files} traces as written, {items} items")?;
+    Ok(match (broken, differ) {
+        (0, 0) => Exit::Held,
+        (0, _) => Exit::Violation,
+        _ => Exit::Usage,
+    })
 }
 
 /// True where the trace is as it says.
 fn one(path: &Path, bless: bool, items: &mut usize, console: &mut Console) -> Result<bool> {
     let (source, parsed) = read_trace(path, console)?;
     *items += parsed.trace.items.len();
-    let rendered = render(&parsed.trace)?;
+    let rendered = render(&parsed.trace).with_context(|| source.name.to_string())?;
     let mismatches = golden::check(&parsed, &rendered);
     if bless {
         if !mismatches.is_empty() {

@@ -57,6 +57,8 @@ pub(crate) struct Args {
 const PORTION: u64 = 512;
 /// Failures that are shrunk and told, each the first of its name.
 const TOLD: usize = 3;
+/// More threads than this help nobody, and some machines cannot start them.
+const MOST_JOBS: usize = 256;
 
 /// Explores.
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
@@ -72,15 +74,20 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
         writeln!(console.err, "nothing ran: there is no seed in the range")?;
         return Ok(Exit::NothingRan);
     }
-    let pool = ThreadPoolBuilder::new().num_threads(args.jobs.unwrap_or(0)).build()?;
+    let pool =
+        ThreadPoolBuilder::new().num_threads(args.jobs.unwrap_or(0).min(MOST_JOBS)).build()?;
     let (campaign, divergence) = explore(args, &worlds, plant, seeds, budget, &pool);
-    report::summary(&campaign, args.check_determinism, console)?;
+    report::summary(&campaign, args.check_determinism && divergence.is_none(), console)?;
     if let Some(divergence) = divergence {
         writeln!(console.out, "{divergence}")?;
         return Ok(Exit::Violation);
     }
     if campaign.ran() == 0 {
-        writeln!(console.err, "nothing ran: every plan was refused")?;
+        let why = match campaign.seeds {
+            0 => "the budget was spent before the first seed",
+            _ => "every plan was refused",
+        };
+        writeln!(console.err, "nothing ran: {why}")?;
         return Ok(Exit::NothingRan);
     }
     let mut first: Vec<_> = campaign.failures.values().cloned().collect();

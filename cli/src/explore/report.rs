@@ -4,6 +4,7 @@
 
 use super::campaign::{Campaign, percent};
 use crate::console::Console;
+use crate::exit;
 use crate::failure;
 use crate::subject::{self, Worlds};
 use anyhow::Result;
@@ -70,7 +71,7 @@ pub(super) fn summary(campaign: &Campaign, twice: bool, console: &mut Console) -
         writeln!(out, "  every seed ran twice, with the same result")?;
     }
     writeln!(out, "  digest {:016x}", it.digest)?;
-    if it.failures.is_empty() {
+    if it.failures.is_empty() && 0 < ran {
         writeln!(out, "all invariants held")?;
     }
     for (name, (seeds, first, _)) in &it.failures {
@@ -101,7 +102,7 @@ pub(super) fn failure(
         artefact: Some(path.display().to_string()),
         ..subject::origin(plant)
     };
-    failure::write_trace(&whole, &trace, violation, &origin)?;
+    let mut written = failure::write_trace(&whole, &trace, violation, &origin);
     let bar = crate::progress::bar("shrinking");
     let small = failure::shrunk(&trace, violation, plant, options, &mut |now| {
         bar.set_length(now.limit);
@@ -114,7 +115,14 @@ pub(super) fn failure(
         Some(it) => (it.trace, it.violation),
         None => (trace, violation.clone()),
     };
-    failure::write_trace(&path, &small, &violation, &origin)?;
+    if written.is_ok() {
+        written = failure::write_trace(&path, &small, &violation, &origin);
+    }
+    if let Err(error) = written {
+        // A finding is worth more than its file: it is told all the same, and its seed repeats it.
+        writeln!(console.err, "{}", exit::sentence(&error))?;
+        (origin.artefact, origin.whole) = (None, None);
+    }
     let report = failure::report(&small, &violation, plant, options, origin, true);
     failure::print(&report, console)
 }

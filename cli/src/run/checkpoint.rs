@@ -37,6 +37,8 @@ pub(super) struct Checkpoint {
 #[derive(Serialize, Deserialize)]
 struct Index {
     version: u32,
+    /// Over everything else here, with a 0 in this place.
+    checksum: u64,
     snapshot: String,
     line: u64,
     prefix: Prefix,
@@ -44,6 +46,18 @@ struct Index {
     playback: Playback,
     texts: Dictionary,
     partitions: Dictionary,
+}
+
+impl Index {
+    /// With the checksum of what it holds.
+    fn sealed(mut self) -> serde_json::Result<Self> {
+        self.checksum = 0;
+        let bytes = serde_json::to_vec(&self)?;
+        self.checksum = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+            (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Ok(self)
+    }
 }
 
 /// A digest of the rows so far, to know them again (FNV-1a, 64 bits, over their values).
@@ -94,6 +108,15 @@ impl Checkpoint {
                 index.version
             );
         }
+        let written = index.checksum;
+        let index = index.sealed()?;
+        if index.checksum != written {
+            bail!(
+                "{} is damaged: expected the checksum {:016x} of what it holds, found {written:016x}",
+                path.display(),
+                index.checksum
+            );
+        }
         let snapshot = dir.join(&index.snapshot);
         let snapshot = fs::read(&snapshot).with_context(|| {
             format!("cannot read {}, which {} names", snapshot.display(), path.display())
@@ -122,6 +145,7 @@ impl Checkpoint {
         write_whole(dir, &name, &self.snapshot)?;
         let index = Index {
             version: VERSION,
+            checksum: 0,
             snapshot: name.clone(),
             line: self.line,
             prefix: self.prefix,
@@ -130,6 +154,7 @@ impl Checkpoint {
             texts: self.texts.clone(),
             partitions: self.partitions.clone(),
         };
+        let index = index.sealed()?;
         write_whole(dir, NAME, &serde_json::to_vec_pretty(&index)?)?;
         for entry in fs::read_dir(dir)? {
             let other = entry?.file_name();

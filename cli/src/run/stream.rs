@@ -280,11 +280,21 @@ impl<'a> Stream<'a> {
         self.print(rows, console)?;
         let Some(dir) = &self.args.checkpoint else { return Ok(()) };
         console.out.flush()?;
-        if self.engine.view(false).arrivals_queued == 0 {
-            self.saved(line, self.playback.arrivals, rows).store(dir)?;
-        } else if let Some(saved) = &self.at_step {
+        let waiting = self.engine.view(false).arrivals_queued;
+        if waiting == 0 {
+            return self.saved(line, self.playback.arrivals, rows).store(dir);
+        }
+        if let Some(saved) = &self.at_step {
             // The rows since then are read again; nothing came of them yet.
             saved.store(dir)?;
+        }
+        if self.args.input == Path::new("-") {
+            // A pipe is not read again.
+            writeln!(
+                console.err,
+                "warning: the last {waiting} rows wait for a step and are not in the checkpoint; \
+                 send them again first when you go on, or they are lost"
+            )?;
         }
         Ok(())
     }

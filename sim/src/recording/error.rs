@@ -104,7 +104,7 @@ fn columns(there: &Columns) -> String {
     match there {
         Columns::Named(names) if names.is_empty() => "there are no columns at all".to_owned(),
         Columns::Named(names) => {
-            let names: Vec<_> = names.iter().map(|it| format!("`{it}`")).collect();
+            let names: Vec<_> = names.iter().map(|it| format!("`{}`", it.escape_debug())).collect();
             format!("the columns are {}", names.join(", "))
         }
         Columns::Numbered(count) => {

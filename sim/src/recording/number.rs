@@ -66,7 +66,10 @@ impl Decimal {
     /// Rounded down, and whether anything was cut off; `None` where it is too large.
     fn scaled(self, scale: i32) -> Option<(i128, bool)> {
         let shift = self.exponent + scale;
-        let factor = 10_i128.checked_pow(shift.unsigned_abs())?;
+        let Some(factor) = 10_i128.checked_pow(shift.unsigned_abs()) else {
+            // There are at most 30 digits, so that far down only the sign of a fraction is left.
+            return (shift < 0).then(|| (self.digits.signum().min(0), self.digits != 0));
+        };
         if 0 <= shift {
             Some((self.digits.checked_mul(factor)?, false))
         } else {
@@ -98,6 +101,8 @@ mod tests {
         assert_eq!(floor("1.9999", 3), Some(1_999));
         assert_eq!(floor("999999999999999999999999999999", 3), Some(i64::MAX - 1));
         assert_eq!(floor("-1e30", 3), Some(-i64::MAX + 1));
+        assert_eq!(floor(".00000000000000000000000000001e-30", 3), Some(0));
+        assert_eq!(floor("-.00000000000000000000000000001e-30", 3), Some(-1));
     }
 
     #[test]

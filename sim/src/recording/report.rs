@@ -7,6 +7,7 @@
 
 use crate::trace::plan_text::aggregate_text;
 use crate::trace::time_text::{SpanText, TimeText};
+use crate::trace::words::quoted;
 use plimsoll_engine::late::{LateRow, Saving};
 use plimsoll_engine::output::{Completeness, Firing, FiringKind, FiringReason};
 use plimsoll_engine::plan::{Aggregate, Plan, WindowPlan};
@@ -14,6 +15,7 @@ use plimsoll_engine::row::{ColumnIx, ColumnKind, Dictionary, ItemId};
 use plimsoll_engine::state::layout::Value;
 use plimsoll_engine::time::{EventTime, Span};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// What is needed to say in words what came out.
 #[derive(Debug)]
@@ -169,7 +171,9 @@ impl Figure {
         let (start, end) = (TimeText(EventTime(self.start_ms)), TimeText(EventTime(self.end_ms)));
         let mut line = format!("{} [{start},{end})", self.kind);
         for (name, value) in self.key.iter().chain(&self.values) {
-            line.push_str(&format!(" {name}={}", value.as_deref().unwrap_or("-")));
+            // As in a trace: null is `-`, and a text cannot look like null or like another line.
+            let value = value.as_deref().map_or(Cow::Borrowed("-"), quoted);
+            line.push_str(&format!(" {name}={value}"));
         }
         let dropped = match self.rows_dropped {
             0 => None,
@@ -207,7 +211,7 @@ impl LateLine {
         };
         [
             self.line.to_string(),
-            self.partition.clone(),
+            quoted(&self.partition).into_owned(),
             TimeText(EventTime(self.time_ms)).to_string(),
             TimeText(EventTime(self.watermark_ms)).to_string(),
             self.set_by_line.map_or_else(|| "-".to_owned(), |it| it.to_string()),
