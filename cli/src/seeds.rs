@@ -2,7 +2,8 @@
 //!
 //! A seed is a number, or a commit hash of 40 hexadecimal digits, of which the first 16 count: so
 //! that continuous integration tries other worlds with each commit and anybody can repeat them.
-//! Several seeds are `N` (the first N, from 0 on) or `A..B` (from A on, without B).
+//! Several seeds are `N` (the first N, from 0 on) or `A..B` (from A on, without B); a commit alone
+//! is that one seed.
 //!
 //! A budget of time is written as every span is.
 //!
@@ -32,7 +33,10 @@ pub(crate) struct Seeds(pub(crate) Range<u64>);
 /// Reads a range of seeds.
 pub(crate) fn seeds(text: &str) -> Result<Seeds, String> {
     let Some((from, to)) = text.split_once("..") else {
-        return seed(text).map(|count| Seeds(0..count));
+        // A commit is one seed, not a number of seeds.
+        let is_commit = text.len() == 40;
+        return seed(text)
+            .map(|it| Seeds(if is_commit { it..it.saturating_add(1) } else { 0..it }));
     };
     let (from, to) = (seed(from)?, seed(to)?);
     if to < from {

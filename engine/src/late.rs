@@ -97,12 +97,19 @@ pub enum LateCause {
     WallClock,
     /// The input had ended.
     EndOfInput,
+    /// The watermark began there; nothing that was seen has moved it yet.
+    InitialWatermark,
 }
 
 impl LateCause {
     /// All causes, in the order of reports.
-    pub const ALL: [Self; 4] =
-        [Self::Straggler, Self::LaggingPartition, Self::WallClock, Self::EndOfInput];
+    pub const ALL: [Self; 5] = [
+        Self::Straggler,
+        Self::LaggingPartition,
+        Self::WallClock,
+        Self::EndOfInput,
+        Self::InitialWatermark,
+    ];
 
     /// The word that reports use.
     pub const fn name(self) -> &'static str {
@@ -111,6 +118,7 @@ impl LateCause {
             Self::LaggingPartition => "lagging partition",
             Self::WallClock => "wall clock",
             Self::EndOfInput => "after the end of input",
+            Self::InitialWatermark => "initial watermark",
         }
     }
 }
@@ -180,6 +188,8 @@ pub fn cause(
         LateCause::EndOfInput
     } else if in_force.fallback.is_some() {
         LateCause::WallClock
+    } else if !in_force.candidate.is_finite() {
+        LateCause::InitialWatermark
     } else if windows_lost(rule, of, time, own).0 == 0 {
         LateCause::LaggingPartition
     } else {

@@ -122,7 +122,7 @@ impl Add<Span> for ProcTime {
     type Output = Self;
     #[inline]
     fn add(self, span: Span) -> Self {
-        Self(self.0.saturating_add(span.0))
+        Self(shift(self.0, span.0))
     }
 }
 
@@ -130,7 +130,7 @@ impl Sub<Span> for ProcTime {
     type Output = Self;
     #[inline]
     fn sub(self, span: Span) -> Self {
-        Self(self.0.saturating_sub(span.0))
+        Self(shift(self.0, span.0.saturating_neg()))
     }
 }
 

@@ -268,6 +268,7 @@ impl Watch {
                 sometimes!(self.reach, "lagging partition makes a row late", true);
             }
             LateCause::WallClock => sometimes!(self.reach, "late by wall clock", true),
+            LateCause::InitialWatermark => {}
             LateCause::EndOfInput => {
                 sometimes!(self.reach, "late after the end of input", true);
             }

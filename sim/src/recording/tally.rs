@@ -19,7 +19,7 @@ pub struct Tally {
     /// Of these, rows that were late for some of their windows.
     pub partly_late: u64,
     /// Rows late for all of their windows, by [`LateCause::ALL`].
-    pub late: [u64; 4],
+    pub late: [u64; LateCause::ALL.len()],
     /// Rows without an event time.
     pub no_time: u64,
     /// Rows with an event time outside the legal range.
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_row_that_went_missing_shows() {
-        let tally = Tally { rows: 5, counted: 3, late: [1, 0, 0, 0], ..Tally::default() };
+        let tally = Tally { rows: 5, counted: 3, late: [1, 0, 0, 0, 0], ..Tally::default() };
         assert_eq!(
             tally.conservation(1),
             ("5 rows in = 3 counted + 1 late + 1 held for the next step".to_owned(), true)
