@@ -81,7 +81,7 @@ fn spans_saturate_and_processing_times_keep_off_the_reserved_ends() {
         let sums = (Span(one) + Span(two)).0 == narrow(a + b)
             && (ProcTime(one) + Span(two)).0 == kept_off(a + b);
         let differences = (Span(one) - Span(two)).0 == narrow(a - b)
-            && (ProcTime(one) - Span(two)).0 == kept_off(a - b)
+            && (ProcTime(one) - Span(two)).0 == kept_off(a - b.max(-i128::from(i64::MAX)))
             && ProcTime(one).since(ProcTime(two)).0 == narrow(a - b)
             && EventTime(one).since(EventTime(two)).0 == narrow(a - b);
         let units = Span::seconds(one).0 == narrow(a * 1_000)
