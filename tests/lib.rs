@@ -1,1 +1,3 @@
-//! tests
+//! Nothing: the tests are one binary, `main.rs`.
+//!
+//! Invariant: no code here.

@@ -1,7 +1,7 @@
 //! Liveness: what must come to an end does, checked by going on for a bounded while.
 //!
 //! A run that stands still breaks no invariant. So a trace is cut (where its faults are over), one
-//! assumption is made true by items that are appended ([`continuation`]), and what must follow is looked
+//! assumption is made true by items that are appended ([`continuation()`]), and what must follow is looked
 //! for:
 //!
 //! - L1 everybody speaks of times far ahead: every window closes;
