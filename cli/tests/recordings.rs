@@ -196,6 +196,12 @@ fn a_run_in_parts_under_an_interval_reads_waiting_rows_again() {
 }
 
 #[test]
+fn a_run_in_parts_does_not_cut_a_batch_where_it_stops() {
+    let plan = PLAN.replace("effective = \"row\"", "effective = \"next_batch\"");
+    check_resumed("parts_batch", &plan);
+}
+
+#[test]
 fn a_checkpoint_of_another_input_or_with_a_changed_byte_is_refused() {
     let directory = directory("refused");
     let plan = written(&directory, "plan.toml", PLAN);

@@ -273,7 +273,11 @@ impl<'a> Stream<'a> {
         console: &mut Console,
     ) -> Result<()> {
         let line = self.lines_before + rows.line();
-        self.playback.end_batch(line, &mut self.engine, &mut self.out);
+        if end || self.args.checkpoint.is_none() {
+            // Where the rows go on later, a batch that is not full goes on too: where this run
+            // stopped must not decide what is late.
+            self.playback.end_batch(line, &mut self.engine, &mut self.out);
+        }
         if end {
             self.engine.end(ItemId(line), &mut self.out);
         }
