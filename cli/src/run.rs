@@ -19,7 +19,7 @@ use crate::recording::{RecordingArgs, broken_sentence, units_sentence};
 use crate::tune::positive;
 use anyhow::{Result, bail};
 use plan::Query;
-use plimsoll_engine::plan::Trigger;
+use plimsoll_engine::plan::{GeneratorPlan, Trigger, WatermarkPlan};
 use plimsoll_engine::time::Span;
 use plimsoll_sim::recording::ColumnOptions;
 use plimsoll_sim::recording::error::RecordingError;
@@ -119,6 +119,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
             "a query that runs once keeps no state to go on from; --checkpoint needs another trigger"
         );
     }
+    if let Some(what) = clock_reader(&query).filter(|_| args.recording.arrival_col.is_none()) {
+        writeln!(
+            console.err,
+            "warning: the plan has {what}, which reads the clock, and without --arrival-col the clock \
+             stands still: it never acts; name the column that says when each row arrived"
+        )?;
+    }
     let mut rows = args.recording.open(&args.input, &columns)?;
     let ended = if args.verify {
         verify::run(args, &query, batches, &mut rows, console)?
@@ -149,6 +156,22 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
         return Ok(Exit::NothingRan);
     }
     Ok(Exit::Held)
+}
+
+/// The first rule of a plan that acts only when the clock moves.
+fn clock_reader(query: &Query) -> Option<&'static str> {
+    let watermark = query.checked.watermark.as_ref();
+    let idles =
+        |it: &WatermarkPlan| matches!(it.generator, GeneratorPlan::PartitionMin { idle: Some(_) });
+    if matches!(query.checked.trigger, Trigger::Interval(_)) {
+        Some("trigger=interval")
+    } else if watermark.is_some_and(idles) {
+        Some("an idle timeout")
+    } else if watermark.is_some_and(|it| it.fallback.is_some()) {
+        Some("a wall-clock fallback")
+    } else {
+        None
+    }
 }
 
 /// Whether the input ends with its rows.

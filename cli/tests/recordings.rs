@@ -229,6 +229,27 @@ fn a_checkpoint_of_another_input_or_with_a_changed_byte_is_refused() {
 }
 
 #[test]
+fn a_number_in_ndjson_keeps_all_its_digits() {
+    let plan = PLAN.replace("\"carrier:text\"]", "\"carrier:text\", \"v:int\"]");
+    let plan = format!("{plan}agg = [\"sum(v)\"]\n");
+    let plan = written(&directory("digits"), "plan.toml", &plan);
+    let input = "{\"time\": 5, \"carrier\": \"a\", \"v\": 9007199254740993.0}\n";
+    let (out, err, code) = plimsoll(&["run", &plan, "-", "--unit", "s"], input);
+    assert!(out.contains("sum(v)=9007199254740993"), "{out}{err}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn an_interval_without_arrival_times_is_warned_of() {
+    let plan = PLAN.replace("effective = \"row\"", "trigger = \"interval(30min)\"");
+    let plan = written(&directory("no_clock"), "plan.toml", &plan);
+    let input = "{\"time\": 5, \"carrier\": \"a\"}\n";
+    let (_, err, code) = plimsoll(&["run", &plan, "-", "--unit", "s"], input);
+    assert!(err.contains("without --arrival-col the clock stands still"), "{err}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
 fn ndjson_is_known_by_its_first_byte_and_answers_as_json() {
     let plan = written(&directory("ndjson"), "plan.toml", PLAN);
     let input = "{\"time\": \"1970-01-01T00:00:05Z\", \"carrier\": \"a\"}\n";
