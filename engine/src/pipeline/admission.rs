@@ -2,8 +2,8 @@
 //!
 //! Each row is counted for its partition, then checked in this order: partition finished, time null,
 //! time out of range, from the future. What passes moves its partition's maximum, late or not. Where
-//! the watermark takes effect per row, the bound of every row is noted as the walk goes on, and each
-//! raise with the row that caused it, so that a late row can name who closed its window.
+//! the watermark takes effect per row, the bound of every row is noted as the walk goes on, and for a
+//! row at or behind its bound what set that bound, so that a late row can name who closed its window.
 //!
 //! Invariant: the bound of a row is the watermark before that row.
 
@@ -26,11 +26,22 @@ pub struct Admission {
     bounds: Vec<EventTime>,
     /// Empty while no row of the batch is passed over.
     skip: Vec<bool>,
-    raises: Vec<(usize, InForce)>,
-    /// How far its own partition had come before each row that is at or behind its bound.
-    behind: Vec<(usize, EventTime)>,
+    /// Rows at or behind their bound.
+    behind: Vec<Behind>,
+    /// What is in force after the run, where it was raised in it.
+    last_raise: Option<InForce>,
     /// Whether a row of the run is counted without moving the watermark.
     some_do_not_advance: bool,
+}
+
+/// What was known when a row at or behind its bound came.
+#[derive(Clone, Copy, Debug)]
+struct Behind {
+    row: usize,
+    /// How far its own partition had come before it.
+    own_max: EventTime,
+    /// What judges it, where that was raised earlier in the same run.
+    in_force: Option<InForce>,
 }
 
 impl Admission {
@@ -46,18 +57,18 @@ impl Admission {
             watermark_column,
             bounds: Vec::new(),
             skip: Vec::new(),
-            raises: Vec::new(),
             behind: Vec::new(),
+            last_raise: None,
             some_do_not_advance: false,
         }
     }
 
     fn begin(&mut self, rows: &RowBatch) {
         self.skip.clear();
-        self.raises.clear();
         self.some_do_not_advance = false;
         self.bounds.resize(rows.len(), EventTime::MIN);
         self.behind.clear();
+        self.last_raise = None;
     }
 
     /// Walks over rows that are all judged by one bound.
@@ -110,6 +121,7 @@ impl Admission {
         let (mut least, mut most) = (record.event_time_min, record.event_time_max);
         let (mut sum, mut count) = (0_i128, 0_u64);
         let mut walked = end;
+        let mut raised = false;
         // Taken out, so that nothing in the loop can be thought to change it.
         let mut bounds = std::mem::take(&mut self.bounds);
         let bounds_here = &mut bounds[..end];
@@ -128,7 +140,9 @@ impl Admission {
                     Some(time) if time.is_legal() => {
                         let bound = if PER_ROW { watermark } else { limit };
                         if time <= bound {
-                            self.behind.push((row, generator.members()[slot].max));
+                            let own_max = generator.members()[slot].max;
+                            let in_force = raised.then(|| in_force(generator, record));
+                            self.behind.push(Behind { row, own_max, in_force });
                         }
                         least = least.min(time);
                         most = most.max(time);
@@ -157,8 +171,7 @@ impl Admission {
             if candidate != generator.candidate_max() || watermark != generator.watermark() {
                 watermark = generator.watermark();
                 candidate = generator.candidate_max();
-                let in_force = InForce { since_step: record.step, ..generator.in_force() };
-                self.raises.push((row, in_force));
+                raised = true;
                 if limit <= watermark {
                     walked = row + 1;
                     break;
@@ -166,6 +179,7 @@ impl Admission {
             }
         }
         self.bounds = bounds;
+        self.last_raise = raised.then(|| in_force(generator, record));
         (record.event_time_min, record.event_time_max) = (least, most);
         record.event_time_sum += sum;
         record.event_time_rows += count;
@@ -242,15 +256,19 @@ impl Admission {
         range.filter(|it| !self.skip.get(*it).copied().unwrap_or(false)).count()
     }
 
-    /// What was in force for a row, where it was raised earlier in the same run.
+    /// What was in force for a late row, where it was raised earlier in the same run.
     pub fn in_force_at(&self, row: usize) -> Option<InForce> {
-        let earlier = self.raises.partition_point(|it| it.0 < row);
-        earlier.checked_sub(1).map(|it| self.raises[it].1)
+        self.behind_at(row)?.in_force
     }
 
     /// What is in force after the run, where it was raised in it.
-    pub fn last_raise(&self) -> Option<InForce> {
-        self.raises.last().map(|it| it.1)
+    pub const fn last_raise(&self) -> Option<InForce> {
+        self.last_raise
+    }
+
+    fn behind_at(&self, row: usize) -> Option<&Behind> {
+        let at = self.behind.binary_search_by_key(&row, |it| it.row);
+        at.ok().map(|it| &self.behind[it])
     }
 
     /// The time of a row that was admitted.
@@ -261,9 +279,13 @@ impl Admission {
 
     /// How far the own partition of a late row had come before it.
     pub fn own_max_before(&self, row: usize) -> EventTime {
-        let at = self.behind.binary_search_by_key(&row, |it| it.0);
-        at.map_or(EventTime::MIN, |it| self.behind[it].1)
+        self.behind_at(row).map_or(EventTime::MIN, |it| it.own_max)
     }
+}
+
+/// What has come into force in this step.
+fn in_force(generator: &Generator, record: &StepRecord) -> InForce {
+    InForce { since_step: record.step, ..generator.in_force() }
 }
 
 #[cold]
