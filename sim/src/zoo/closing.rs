@@ -28,14 +28,14 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "no-empty-step",
-        modelled_on: &["BEAM-30859", "SPARK-24156"],
+        modelled_on: &["SPARK-24157"],
         what: "a step runs only when there is new input, even if the watermark has advanced",
         killed_by: &["I43", "I3", "I41"],
         build: Build::Fault(|_| Box::new(NoEmptyStep)),
     },
     Plant {
         name: "written-twice",
-        modelled_on: &["FLINK-24501"],
+        modelled_on: &[],
         what: "a window is written again in the next step",
         killed_by: &["I13", "I4", "I41"],
         build: Build::Fault(|_| Box::new(Again(None))),
@@ -49,14 +49,14 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "update-lost",
-        modelled_on: &["SPARK-changelog"],
+        modelled_on: &[],
         what: "some updates are not written",
         killed_by: &["I19", "I41"],
         build: Build::Fault(|_| Box::new(UpdateLost(0))),
     },
     Plant {
         name: "hash-order",
-        modelled_on: &["FLINK-38454"],
+        modelled_on: &[],
         what: "windows are written in an order that depends on a hash",
         killed_by: &["I30", "I3", "I41"],
         build: Build::Fault(|seed| Box::new(HashOrder(seed))),

@@ -14,14 +14,14 @@ use plimsoll_engine::time::{EventTime, Span};
 pub const PLANTS: &[Plant] = &[
     Plant {
         name: "drops-uncounted",
-        modelled_on: &["SPARK-31791"],
+        modelled_on: &["SPARK-38549"],
         what: "dropped rows are not in the counter",
         killed_by: &["I40"],
         build: Build::Fault(|_| Box::new(Numbers(uncounted))),
     },
     Plant {
         name: "drops-unrecorded",
-        modelled_on: &["RW-23270"],
+        modelled_on: &[],
         what: "late rows leave no record",
         killed_by: &["I14", "I42", "I40"],
         build: Build::Fault(|_| Box::new(Numbers(unrecorded))),
@@ -49,14 +49,14 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "not-monotone",
-        modelled_on: &["JET-1879", "ARROYO-min"],
+        modelled_on: &["JET-1879"],
         what: "the watermark that is shown follows the candidate down",
         killed_by: &["I1", "I43"],
         build: Build::Fault(|_| Box::new(Down(None))),
     },
     Plant {
         name: "state-gauge-stale",
-        modelled_on: &["SPARK-35896"],
+        modelled_on: &[],
         what: "the state gauge does not see what was removed",
         killed_by: &["I40"],
         build: Build::Fault(|_| Box::new(Gauge)),

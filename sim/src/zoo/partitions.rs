@@ -29,8 +29,8 @@ pub const PLANTS: &[Plant] = &[
         build: Build::Fault(|_| Box::new(Changes(finished))),
     },
     Plant {
-        name: "missing-partition-wm",
-        modelled_on: &["RW-8440", "FLINK-32828"],
+        name: "counts-from-first-row",
+        modelled_on: &["FLINK-32828"],
         what: "a partition counts from its first row on, not from its assignment",
         killed_by: &["I43"],
         build: Build::Fault(|_| Box::new(Changes(missing))),
@@ -44,7 +44,7 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "adopts-group-wm",
-        modelled_on: &["RW-11554"],
+        modelled_on: &[],
         what: "a partition that starts anew is taken to be as far as the others",
         killed_by: &["I43"],
         build: Build::Fault(|_| Box::new(Changes(adopts))),

@@ -21,7 +21,7 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "min-only-ckpt",
-        modelled_on: &["KAFKA-7994", "SPARK-inputs"],
+        modelled_on: &["SPARK-50046-c"],
         what: "the watermark is in the checkpoint, what each partition had shown is not",
         killed_by: &["I25", "I43"],
         build: Build::Restart(RestoreRules { maxima: Memory::Lost, ..RestoreRules::EXACT }),
@@ -35,7 +35,7 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "ckpt-misses-buffer",
-        modelled_on: &["LAMINAR-159"],
+        modelled_on: &["LAMINAR-184d"],
         what: "open windows are not in the checkpoint",
         killed_by: &["I25", "I41", "I14"],
         build: Build::Restart(RestoreRules { windows: Memory::Lost, ..RestoreRules::EXACT }),
@@ -49,7 +49,7 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "last-vs-next",
-        modelled_on: &["LAMINAR-159", "KAFKA-offset"],
+        modelled_on: &["FAUST-33"],
         what: "after a restart reading goes on one row too far",
         killed_by: &["I25", "I14", "I41", "I42"],
         build: Build::Fault(|_| Box::new(Offset { restored: false, twice: false })),

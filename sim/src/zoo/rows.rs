@@ -35,14 +35,14 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "truncating-division",
-        modelled_on: &["QUIX-1129a"],
+        modelled_on: &[],
         what: "negative times fall into the window above them",
         killed_by: &["I41", "I42", "I43", "I2", "I14", "I19", "I40"],
         build: Build::Fault(|_| Box::new(Arrivals(truncating))),
     },
     Plant {
         name: "null-key-merged",
-        modelled_on: &["FELDERA-NULL-late"],
+        modelled_on: &[],
         what: "rows without a key are counted for key 0",
         killed_by: &["I41", "I40"],
         build: Build::Fault(|_| Box::new(Arrivals(null_key))),
@@ -56,7 +56,7 @@ pub const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "time-lost",
-        modelled_on: &["NUMA-1386"],
+        modelled_on: &[],
         what: "some rows lose their event time on the way in",
         killed_by: &["I42", "I43", "I14", "I41"],
         build: Build::Fault(|_| Box::new(Arrivals(lost))),

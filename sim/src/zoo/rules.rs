@@ -33,7 +33,7 @@ pub const PLANTS: &[Plant] = &[
     ),
     rule(
         "late-rule-swapped",
-        &["SPARK-56043pr", "FLINK-21305"],
+        &["SPARK-56043pr"],
         "rows are judged by their window's end where their own time is due, and the other way round",
         &["I42", "I29", "I12"],
         |plan| {
@@ -72,14 +72,14 @@ pub const PLANTS: &[Plant] = &[
     ),
     rule(
         "idle-at-timeout",
-        &["FLINK-40503"],
+        &[],
         "a partition is idle one millisecond too early, at the timeout instead of after it",
         &["I37", "I43"],
         |plan| idle(plan, |it| it.timeout = Span((it.timeout.0 - 1).max(0))),
     ),
     rule(
         "rejoin-swapped",
-        &["FLINK-40475", "FLINK-7721"],
+        &["FLINK-40475"],
         "a partition that returns counts at once where it must catch up first, or the other way round",
         &["I43", "I10"],
         |plan| {
@@ -121,7 +121,7 @@ pub const PLANTS: &[Plant] = &[
     ),
     rule(
         "emit-prev-wm",
-        &["SPARK-38684"],
+        &["FELDERA-emit-final"],
         "the watermark takes effect one batch too late or too early",
         &["I43", "I6", "I3"],
         |plan| {
@@ -136,7 +136,7 @@ pub const PLANTS: &[Plant] = &[
     ),
     rule(
         "poisoned-clock",
-        &["LAMINAR-388"],
+        &[],
         "a row from the future is guarded and moves the watermark all the same",
         &["I38", "I43", "I42"],
         |plan| {
@@ -160,7 +160,7 @@ pub const PLANTS: &[Plant] = &[
     ),
     rule(
         "hop-first",
-        &["QUIX-hop", "NUMA-1471"],
+        &["KAFKA-3784"],
         "the last of the windows that hold a row is left out",
         &["I12", "I41", "I14", "I3", "I20", "I40"],
         |plan| {
