@@ -8,7 +8,6 @@
 //! Invariant: computed when asked; a step that nobody asks about costs nothing here.
 
 use crate::job::Job;
-use crate::output::StepKind;
 use crate::row::PartitionId;
 use crate::time::EventTime;
 use crate::watermark::member::MemberState;
@@ -126,10 +125,5 @@ impl Job {
                 .collect(),
             held_by: self.pipeline.generator.holder().map(|PartitionId(it)| it),
         }
-    }
-
-    /// Whether the last step was a trigger: Spark writes a progress record for those only.
-    pub fn last_step_was_a_batch(&self) -> bool {
-        self.pipeline.last_record().kind != StepKind::Probe
     }
 }

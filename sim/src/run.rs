@@ -40,7 +40,6 @@ pub struct Run<'a> {
     snapshots: Vec<Snapshot>,
     /// Items that wait in the system's queue since its last step.
     queued: Vec<usize>,
-    replayed: usize,
 }
 
 /// What the log keeps of an item.
@@ -80,7 +79,6 @@ impl<'a> Run<'a> {
             log: (crashes || digests).then(Vec::new),
             snapshots: Vec::new(),
             queued: Vec::new(),
-            replayed: 0,
         }
     }
 
@@ -201,7 +199,6 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.again(at);
-            self.replayed += 1;
             let Some(logged) = self.log.as_ref().map(|it| it[at]) else { break };
             let view = self.system.view(self.is_deep(at + 1));
             let again = Digest::of(&self.trace.plan, &self.output, &view);
@@ -232,19 +229,9 @@ impl<'a> Run<'a> {
         self.feed(&item, ItemId(at as u64 + 1));
     }
 
-    /// Items that happened again after crashes.
-    pub const fn replayed(&self) -> usize {
-        self.replayed
-    }
-
     /// The digest of each item so far; empty where none were kept.
     pub fn digests(&self) -> Vec<u64> {
         self.log.iter().flatten().map(|it| it.digest).collect()
-    }
-
-    /// What came out of the last item.
-    pub const fn output(&self) -> &Output {
-        &self.output
     }
 }
 
