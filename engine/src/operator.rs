@@ -8,6 +8,11 @@
 //! Invariant: a bound never falls, and rows are never judged by less than what was evicted before.
 
 pub mod aggregate;
+pub mod asof;
+pub mod dedup;
+pub mod join;
+mod joined;
+mod keyed;
 pub mod stage;
 
 use crate::time::EventTime;
