@@ -7,7 +7,13 @@
 //!
 //! Invariant: a bound never falls, and rows are never judged by less than what was evicted before.
 
+pub mod accumulate;
 pub mod aggregate;
+pub mod count;
+pub mod global;
+pub mod grouping;
+pub mod panes;
+pub mod session;
 pub mod stage;
 
 use crate::time::EventTime;
