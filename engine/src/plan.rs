@@ -7,6 +7,7 @@
 //! Invariant: a plan is data only. [`check`] says what is wrong with one; nothing else judges plans.
 
 pub mod check;
+pub mod levels;
 pub mod problem;
 
 use crate::row::{ColumnIx, Schema};
