@@ -373,6 +373,7 @@ mod tests {
         let column = |name: &str, kind| ColumnSpec { name: name.to_owned(), kind };
         let columns = vec![column("time", ColumnKind::Time), column("k", ColumnKind::Integer)];
         let plan = Plan {
+            flow: None,
             schema: Schema { columns },
             watermark: Some(WatermarkPlan {
                 column: ColumnIx(0),

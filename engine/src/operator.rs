@@ -8,6 +8,7 @@
 //! Invariant: a bound never falls, and rows are never judged by less than what was evicted before.
 
 pub mod aggregate;
+pub mod stage;
 
 use crate::time::EventTime;
 

@@ -28,6 +28,12 @@ pub struct Output {
     pub side: RowBatch,
     /// One record per step.
     pub steps: Vec<StepRecord>,
+    /// What the last stage of a flow wrote; empty for the plain query.
+    pub emissions: Emissions,
+    /// One record per step and stage of a flow.
+    pub stages: Vec<StageRecord>,
+    /// What contradicts what a flow published or forgot before.
+    pub remarks: Vec<Remark>,
     /// Memory of groups that were written, to be used again.
     pub(crate) spare: Vec<Groups>,
 }
@@ -46,7 +52,138 @@ impl Output {
         self.ignored.clear();
         self.side.clear();
         self.steps.clear();
+        self.emissions.rows.clear();
+        self.emissions.notes.clear();
+        self.stages.clear();
+        self.remarks.clear();
     }
+}
+
+/// What the last stage of a flow wrote.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Emissions {
+    /// The rows, in the columns of the flow's last stage.
+    pub rows: RowBatch,
+    /// One note per row.
+    pub notes: Vec<EmissionNote>,
+}
+
+/// What is known of a row that a flow wrote.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct EmissionNote {
+    /// The step that wrote it.
+    pub step: u64,
+    /// What kind of writing this is.
+    pub kind: EmissionKind,
+    /// Its output time: end - 1 of a window or session, the time of a row, the larger one of a pair.
+    /// `MIN` where there is none.
+    pub time: EventTime,
+    /// Its pane, from 0, where a window has several; 0 elsewhere.
+    pub pane: u32,
+}
+
+/// What kind of writing a row of a flow is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum EmissionKind {
+    /// A row that went through: stateless, not a duplicate, a pair, a semi row.
+    Row,
+    /// A group that is written on time, or leaves.
+    OnTime,
+    /// A pane before the end of its window.
+    Early,
+    /// A pane after it.
+    Late,
+    /// A session that had become too long.
+    Span,
+    /// Update mode: what changed.
+    Update,
+    /// Complete mode: everything.
+    Complete,
+    /// Takes an earlier pane back.
+    Retraction,
+    /// A row of a join that found no partner.
+    Unmatched,
+}
+
+impl EmissionKind {
+    /// The word that traces and reports use.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::OnTime => "on_time",
+            Self::Early => "early",
+            Self::Late => "late",
+            Self::Span => "span",
+            Self::Update => "update",
+            Self::Complete => "complete",
+            Self::Retraction => "retraction",
+            Self::Unmatched => "unmatched",
+        }
+    }
+}
+
+/// What one stage of a flow did in one step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// The step.
+    pub step: u64,
+    /// The stage, by its position in the flow.
+    pub stage: usize,
+    /// What judged the last rows of each side.
+    pub late: [EventTime; 2],
+    /// What removed state of each side.
+    pub evict: [EventTime; 2],
+    /// Rows handed to it.
+    pub rows_in: u64,
+    /// Rows that it wrote.
+    pub rows_out: u64,
+    /// Groups, entries or stored rows that were added or changed.
+    pub updated: u64,
+    /// Those that left.
+    pub removed: u64,
+    /// Rows late for all that they could have been counted into.
+    pub rows_dropped: u64,
+    /// (window, key) groups of late rows, as its operator counts them.
+    pub groups_dropped: u64,
+    /// Duplicates.
+    pub duplicates: u64,
+    /// Groups, entries or stored rows held after the step.
+    pub state_rows: u64,
+}
+
+/// What contradicts what a flow published or forgot before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Remark {
+    /// The step.
+    pub step: u64,
+    /// The stage.
+    pub stage: usize,
+    /// The row that contradicts.
+    pub id: ItemId,
+    /// What.
+    pub kind: RemarkKind,
+}
+
+/// What contradicts what was published or forgotten before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum RemarkKind {
+    /// The row opened (or extended to) a session that overlaps the published session [start, end).
+    SessionSplit {
+        /// Start of the published session.
+        start: EventTime,
+        /// Its end.
+        end: EventTime,
+    },
+    /// The row was let through though an equal one had been let through before and was forgotten.
+    DuplicateAfterExpiry {
+        /// The first one.
+        first: ItemId,
+    },
+    /// The dropped row would have matched this row, whose null (or anti) row was published.
+    Refuted {
+        /// The row that was published without a partner.
+        unmatched: ItemId,
+    },
 }
 
 /// One window's groups, written together.
@@ -150,6 +287,15 @@ pub enum Fate {
     AfterFinish,
     /// The query had ended or stopped.
     NotApplicable,
+    /// A filter of a flow did not keep it.
+    Filtered,
+    /// Seen before.
+    Duplicate {
+        /// The row that was let through.
+        of: ItemId,
+    },
+    /// The gap that it asks for is null, zero or negative.
+    NoGap,
 }
 
 /// An item other than a row that made no sense where it stood.

@@ -7,6 +7,7 @@
 //! Invariant: a plan is data only. [`check`] says what is wrong with one; nothing else judges plans.
 
 pub mod check;
+pub mod flow;
 pub mod levels;
 pub mod problem;
 
@@ -31,6 +32,9 @@ pub struct Plan {
     pub sink: Sink,
     /// When a step begins.
     pub trigger: Trigger,
+    /// What goes beyond one input and one window aggregation; with it `operator` is `None` and
+    /// `lineage` empty, and of `watermark` column and delay belong to the first mark.
+    pub flow: Option<flow::Flow>,
 }
 
 /// Where the watermark comes from and when it counts.
@@ -103,6 +107,9 @@ pub enum Effective {
     NextBatch,
     /// Eviction in the next batch, lateness in the one after it (lag 2; Spark 4).
     BatchAfterNext,
+    /// At probes: rows are judged at once by what is in force, and only a probe moves it (Flink). In
+    /// flows only.
+    Probe,
 }
 
 /// A wall clock that moves the watermark (semantics 2.3): w is at least now - `behind`.

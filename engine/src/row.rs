@@ -16,6 +16,43 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct PartitionId(pub u32);
 
+impl PartitionId {
+    /// The largest number of a partition within its task.
+    pub const NUMBER_MAX: u32 = (1 << 20) - 1;
+    /// The largest number of a task within its input.
+    pub const TASK_MAX: u32 = (1 << 8) - 1;
+    /// The largest number of an input.
+    pub const INPUT_MAX: u32 = (1 << 4) - 1;
+
+    /// The partition of this number, read by a task of an input. A plan of one input and one task
+    /// may use all numbers as they are. Panics beyond the limits: readers check them.
+    pub fn of(input: u32, task: u32, number: u32) -> Self {
+        assert!(
+            input <= Self::INPUT_MAX && task <= Self::TASK_MAX && number <= Self::NUMBER_MAX,
+            "input {input}, task {task}, partition {number} within their limits"
+        );
+        Self(input << 28 | task << 20 | number)
+    }
+
+    /// The input, by its position in the plan.
+    #[inline]
+    pub const fn input(self) -> usize {
+        (self.0 >> 28) as usize
+    }
+
+    /// The task that reads it, within the input.
+    #[inline]
+    pub const fn task(self) -> u32 {
+        self.0 >> 20 & Self::TASK_MAX
+    }
+
+    /// Its number within the task.
+    #[inline]
+    pub const fn number(self) -> u32 {
+        self.0 & Self::NUMBER_MAX
+    }
+}
+
 /// The caller's number for a row or another item: opaque here, repeated in every record.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,

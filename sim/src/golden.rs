@@ -138,7 +138,7 @@ fn steps(trace: &Trace, id: ItemId, output: &Output, mut watermark: EventTime) -
 fn later(trace: &Trace, record: &StepRecord) -> Option<&'static str> {
     match trace.plan.watermark.as_ref()?.effective {
         _ if record.kind == StepKind::End => None,
-        Effective::Row => None,
+        Effective::Row | Effective::Probe => None,
         Effective::NextBatch => Some(" (from the next batch)"),
         Effective::BatchAfterNext => {
             Some(" (evicts from the next batch, judges from the one after)")

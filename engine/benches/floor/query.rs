@@ -21,6 +21,7 @@ const BATCH: usize = 2048;
 pub(crate) fn plan(size: Span, slide: Span, late: LateRule) -> Plan {
     let column = |name: &str, kind| ColumnSpec { name: name.to_owned(), kind };
     Plan {
+        flow: None,
         schema: Schema {
             columns: vec![
                 column("t", ColumnKind::Time),

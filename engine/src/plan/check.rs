@@ -112,6 +112,7 @@ mod testing {
         ];
         let size = Span::minutes(10);
         Plan {
+            flow: None,
             schema: Schema { columns },
             watermark: Some(WatermarkPlan {
                 column: ColumnIx(0),

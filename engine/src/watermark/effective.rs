@@ -33,7 +33,7 @@ impl Schedule {
     /// What judges the rows of the step that begins now.
     pub const fn late(&self) -> InForce {
         match self.effective {
-            Effective::Row | Effective::NextBatch => self.last,
+            Effective::Row | Effective::NextBatch | Effective::Probe => self.last,
             Effective::BatchAfterNext => self.before_last,
         }
     }

@@ -156,6 +156,9 @@ impl RowStory {
             Some(Fate::NotApplicable) => {
                 ("not applicable", "The query had ended or stopped before it arrived.")
             }
+            Some(Fate::Filtered) => ("filtered", "A filter of the plan did not keep it."),
+            Some(Fate::Duplicate { .. }) => ("duplicate", "An equal row had been let through."),
+            Some(Fate::NoGap) => ("no gap", "The session gap that it asks for is not positive."),
         };
         (self.fate, self.because) = (name, because.to_owned());
     }

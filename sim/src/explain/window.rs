@@ -181,6 +181,9 @@ fn row_of_window(
         Some(Fate::NoWindow) => simple("in no window"),
         Some(Fate::AfterFinish) => simple("after its partition had finished"),
         Some(Fate::NotApplicable) => simple("after the query had stopped"),
+        Some(Fate::Filtered) => simple("filtered"),
+        Some(Fate::Duplicate { .. }) => simple("a duplicate"),
+        Some(Fate::NoGap) => simple("without a gap"),
         Some(Fate::Late(late)) => {
             let grid = Assigner::new(operator.window);
             let position = grid.windows(time).position(|it| it == window).unwrap_or(0);

@@ -121,5 +121,8 @@ pub(super) fn not_counted(trace: &Trace, who: &str, id: ItemId, fate: &Fate) -> 
         Fate::NoWindow => format!("no window{who} holds {time}"),
         Fate::AfterFinish => format!("ignored{who}: {}", IgnoredWhy::PartitionFinished.sentence()),
         Fate::NotApplicable => format!("ignored{who}: {}", IgnoredWhy::QueryStopped.sentence()),
+        Fate::Filtered => format!("filtered{who}"),
+        Fate::Duplicate { of } => format!("duplicate{who} of item {}", of.0),
+        Fate::NoGap => format!("no_gap{who}"),
     }
 }

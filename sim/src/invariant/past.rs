@@ -263,7 +263,10 @@ impl Past {
                 | Fate::TimeOutOfRange
                 | Fate::NoWindow
                 | Fate::AfterFinish
-                | Fate::NotApplicable => (0, false),
+                | Fate::NotApplicable
+                | Fate::Filtered
+                | Fate::Duplicate { .. }
+                | Fate::NoGap => (0, false),
             };
         }
     }

@@ -25,6 +25,7 @@ use plimsoll_engine::time::{EventTime, ProcTime, Span};
 pub(super) fn plan() -> Plan {
     let column = |name: &str, kind| ColumnSpec { name: name.to_owned(), kind };
     Plan {
+        flow: None,
         schema: Schema {
             columns: vec![
                 column("t", ColumnKind::Time),

@@ -57,7 +57,7 @@ impl Watermark {
     pub(super) fn judging(&self) -> Value {
         match self.plan.as_ref().map(|it| it.effective) {
             Some(Effective::BatchAfterNext) => self.before_last,
-            Some(Effective::Row | Effective::NextBatch) | None => self.last,
+            Some(Effective::Row | Effective::NextBatch | Effective::Probe) | None => self.last,
         }
     }
 

@@ -253,6 +253,7 @@ impl Watch {
             Fate::NoWindow => sometimes!(self.reach, "row in a hole", true),
             Fate::AfterFinish => sometimes!(self.reach, "row after finish", true),
             Fate::NotApplicable => sometimes!(self.reach, "row after the stop", true),
+            Fate::Filtered | Fate::Duplicate { .. } | Fate::NoGap => {}
         }
     }
 

@@ -61,6 +61,8 @@ impl Tally {
                 Fate::NoWindow => self.no_window += 1,
                 Fate::AfterFinish => self.after_finish += 1,
                 Fate::NotApplicable => self.not_applicable += 1,
+                // Recordings are played through the plain query, which knows none of these.
+                Fate::Filtered | Fate::Duplicate { .. } | Fate::NoGap => {}
             }
         }
     }

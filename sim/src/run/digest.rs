@@ -68,6 +68,9 @@ impl Digest {
                 Fate::NoWindow => 5,
                 Fate::AfterFinish => 6,
                 Fate::NotApplicable => 7,
+                Fate::Filtered => 8,
+                Fate::Duplicate { of } => 16 | of.0 << 8,
+                Fate::NoGap => 9,
             });
             return;
         };

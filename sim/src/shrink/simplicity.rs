@@ -161,6 +161,7 @@ fn plan_cost(plan: &Plan) -> u64 {
             Effective::Row => 0,
             Effective::NextBatch => 1,
             Effective::BatchAfterNext => 2,
+            Effective::Probe => 3,
         };
         cost += it.fallback.map_or(0, |it| 2 + u64::from(it.always));
         cost += it.guard.map_or(0, |it| 2 + it.action as u64);

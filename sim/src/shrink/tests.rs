@@ -28,6 +28,7 @@ fn plan() -> Plan {
     let idle =
         IdlePlan { timeout: Span::minutes(1), rejoin: Rejoin::CatchUp, all_idle: AllIdle::Flush };
     Plan {
+        flow: None,
         schema: Schema { columns },
         watermark: Some(WatermarkPlan {
             column: ColumnIx(0),

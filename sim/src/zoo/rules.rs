@@ -130,6 +130,7 @@ pub const PLANTS: &[Plant] = &[
                     Effective::Row => Effective::Row,
                     Effective::NextBatch => Effective::BatchAfterNext,
                     Effective::BatchAfterNext => Effective::NextBatch,
+                    Effective::Probe => Effective::Probe,
                 };
             });
         },

@@ -45,6 +45,7 @@ pub(super) fn plan(
     let column = |name: &str, kind| ColumnSpec { name: name.to_owned(), kind };
     let integer = ColumnKind::Integer;
     Plan {
+        flow: None,
         schema: Schema {
             columns: vec![
                 column("t", ColumnKind::Time),

@@ -22,6 +22,7 @@ use plimsoll_engine::watermark::member::{Member, MemberState};
 fn plan() -> Plan {
     let column = |name: &str, kind| ColumnSpec { name: name.to_owned(), kind };
     Plan {
+        flow: None,
         schema: Schema {
             columns: vec![column("t", ColumnKind::Time), column("k", ColumnKind::Text)],
         },

@@ -100,7 +100,7 @@ impl Draw {
             _ => Trigger::AvailableNow(self.below(100)),
         };
         let (output, sink) = (self.of(OUTPUT), self.of(SINK));
-        Plan { schema, watermark, lineage, operator, output, sink, trigger }
+        Plan { schema, watermark, lineage, operator, output, sink, trigger, flow: None }
     }
 
     /// Small, large, negative.

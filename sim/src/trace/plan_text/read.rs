@@ -118,6 +118,7 @@ impl<'a> Reader<'a> {
         let operator = self.operator(&schema, on, &lineage);
         let trigger = default_trigger(watermark.as_ref());
         let plan = Plan {
+            flow: None,
             watermark,
             lineage,
             operator,
@@ -214,7 +215,7 @@ impl<'a> Reader<'a> {
 /// `trigger` where it is not said: a step per row where the watermark counts per row.
 pub(super) fn default_trigger(watermark: Option<&WatermarkPlan>) -> Trigger {
     match watermark.map(|it| it.effective) {
-        Some(Effective::Row) => Trigger::Row,
+        Some(Effective::Row | Effective::Probe) => Trigger::Row,
         Some(Effective::NextBatch | Effective::BatchAfterNext) | None => Trigger::Batch,
     }
 }
