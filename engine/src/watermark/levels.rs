@@ -365,7 +365,7 @@ impl Levels {
 
 /// The input and the task of a partition.
 const fn place(partition: PartitionId) -> (usize, usize) {
-    (partition.input() as usize, partition.task() as usize)
+    (partition.input(), partition.task() as usize)
 }
 
 #[cfg(test)]

@@ -231,11 +231,8 @@ impl Combiner {
 mod tests {
     use super::*;
 
-    const HOLD: LevelPlan = LevelPlan {
-        rejoin: Rejoin::Hold,
-        all_idle: LevelAllIdle::Flush,
-        waking: Waking::AtOnce,
-    };
+    const HOLD: LevelPlan =
+        LevelPlan { rejoin: Rejoin::Hold, all_idle: LevelAllIdle::Flush, waking: Waking::AtOnce };
     const CATCH_UP: LevelPlan = LevelPlan { rejoin: Rejoin::CatchUp, ..HOLD };
     const IF_LAST: LevelPlan = LevelPlan { all_idle: LevelAllIdle::FlushIfLast, ..CATCH_UP };
 

@@ -135,7 +135,13 @@ impl Task {
     }
 
     /// A row is read.
-    pub(super) fn observe(&mut self, at: usize, time: Option<EventTime>, id: ItemId, now: ProcTime) {
+    pub(super) fn observe(
+        &mut self,
+        at: usize,
+        time: Option<EventTime>,
+        id: ItemId,
+        now: ProcTime,
+    ) {
         let partition = &mut self.partitions[at];
         partition.silence.hear(now);
         if let Some(time) = time.filter(|it| partition.max < *it) {
