@@ -19,22 +19,33 @@ pub struct LevelsPlan {
     /// How many tasks each input has from the start, by its position; a partition that names another
     /// task brings it along. A task without partitions stalls its input.
     pub tasks: Vec<u32>,
-    /// From the partitions of a task to the task.
-    pub partition_level: LevelPlan,
-    /// From the tasks of an input to the input.
-    pub task_level: LevelPlan,
-    /// From the inputs to the operator.
-    pub input_level: LevelPlan,
-    /// When silence takes a partition out of the minimum; `None` waits for ever.
-    pub idle: Option<LevelIdle>,
-    /// What becomes of a task that has lost its last partition.
-    pub emptied: Emptied,
-    /// What becomes of the end of a task that is idle.
-    pub idle_end: IdleEnd,
+    /// What engines differ in.
+    pub rules: LevelRules,
+    /// Idle is who has been silent for strictly longer than this, at a probe; `None`: nobody ever is.
+    pub idle_timeout: Option<Span>,
     /// Probes come at multiples of this, counted from the start; `None`: only when asked for.
     pub emission: Option<Span>,
     /// Who must wait for whom.
     pub alignment: Option<AlignmentPlan>,
+}
+
+/// What engines differ in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LevelRules {
+    /// From the partitions of a task to the task.
+    pub partitions: LevelPlan,
+    /// From the tasks of an input to the input.
+    pub tasks: LevelPlan,
+    /// From the inputs to the operator.
+    pub inputs: LevelPlan,
+    /// Since when silence is counted.
+    pub anchor: IdleAnchor,
+    /// What becomes of a task that has lost its last partition.
+    pub emptied: Emptied,
+    /// What becomes of the end of a task that is idle.
+    pub idle_end: IdleEnd,
+    /// What becomes of a paused partition that falls idle.
+    pub paused_idle: PausedIdle,
 }
 
 /// The rules of one level.
@@ -70,16 +81,7 @@ pub enum Waking {
     WithProgress,
 }
 
-/// When silence counts. Matched in `watermark/levels/silence.rs`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct LevelIdle {
-    /// Idle is who has been silent for strictly longer than this, at a probe.
-    pub timeout: Span,
-    /// Since when silence is counted.
-    pub anchor: IdleAnchor,
-}
-
-/// Since when silence is counted.
+/// Since when silence is counted. Matched in `watermark/levels/silence.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum IdleAnchor {
     /// Since the last row (semantics 14).
@@ -107,7 +109,7 @@ pub enum IdleEnd {
     Unheard,
 }
 
-/// Alignment: partitions that are far ahead wait. Matched in `watermark/levels/alignment.rs`.
+/// Alignment: partitions that are far ahead wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AlignmentPlan {
     /// Samples are taken at multiples of this, counted from the start.
@@ -116,11 +118,9 @@ pub struct AlignmentPlan {
     pub sampling: Sampling,
     /// Who says what the limit is.
     pub limit: Limit,
-    /// What becomes of a paused partition that falls idle.
-    pub paused_idle: PausedIdle,
 }
 
-/// What is compared with the limit.
+/// What is compared with the limit. Matched in `watermark/levels/alignment.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Sampling {
     /// The watermark as it is.
@@ -129,7 +129,7 @@ pub enum Sampling {
     OldestOf(u32),
 }
 
-/// Who says what the limit is.
+/// Who says what the limit is. Matched in `watermark/levels.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Limit {
     /// Whoever calls.
@@ -139,7 +139,7 @@ pub enum Limit {
     Drift(Span),
 }
 
-/// A paused partition that falls idle.
+/// A paused partition that falls idle. Matched in `watermark/levels/alignment.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum PausedIdle {
     /// The limit is not looked at while it is idle, so it stays paused (Flink: FLINK-40093).

@@ -84,7 +84,7 @@ impl Levels {
     /// No partitions yet; one delay per input.
     pub fn new(plan: &LevelsPlan, delays: &[Span], now: ProcTime) -> Self {
         let mut combiner = Combiner::new(false);
-        delays.iter().for_each(|_| combiner.add(plan.input_level));
+        delays.iter().for_each(|_| combiner.add(plan.rules.inputs));
         let input = Input { tasks: Vec::new(), combiner: Combiner::new(false) };
         let state = LevelsState {
             now,
@@ -185,7 +185,7 @@ impl Levels {
         let input = &mut self.state.inputs[input];
         while input.tasks.len() < tasks {
             input.tasks.push(Task::new(now));
-            input.combiner.add(self.plan.task_level);
+            input.combiner.add(self.plan.rules.tasks);
         }
     }
 
@@ -291,10 +291,10 @@ impl Levels {
     fn tell(&mut self, input: usize, task: usize, progress: Progress) {
         for news in progress.news() {
             let combiner = &mut self.state.inputs[input].combiner;
-            combiner.hear(task, news, self.plan.task_level);
-            for news in combiner.combine(self.plan.task_level).news() {
-                self.state.combiner.hear(input, news, self.plan.input_level);
-                self.state.combiner.combine(self.plan.input_level);
+            combiner.hear(task, news, self.plan.rules.tasks);
+            for news in combiner.combine(self.plan.rules.tasks).news() {
+                self.state.combiner.hear(input, news, self.plan.rules.inputs);
+                self.state.combiner.combine(self.plan.rules.inputs);
             }
         }
     }

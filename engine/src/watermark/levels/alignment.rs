@@ -52,12 +52,16 @@ impl Alignment {
     }
 
     /// There is a new limit or a new sample.
-    pub fn judge(&mut self, plan: &AlignmentPlan, limit: EventTime, newest: EventTime, idle: bool) {
-        if !idle {
-            self.waits = self.is_ahead(plan, limit, newest);
-        } else if plan.paused_idle == PausedIdle::Resumes {
-            self.waits = false;
-        }
+    pub fn judge(&mut self, plan: &AlignmentPlan, limit: EventTime, newest: EventTime) {
+        self.waits = self.is_ahead(plan, limit, newest);
+    }
+
+    /// There is one, and it is idle.
+    pub fn judge_idle(&mut self, paused_idle: PausedIdle) {
+        self.waits = match paused_idle {
+            PausedIdle::Stays => self.waits,
+            PausedIdle::Resumes => false,
+        };
     }
 }
 
@@ -68,12 +72,7 @@ mod tests {
     use crate::time::Span;
 
     fn plan(sampling: Sampling) -> AlignmentPlan {
-        AlignmentPlan {
-            update: Span(10),
-            sampling,
-            limit: Limit::Announced,
-            paused_idle: PausedIdle::Stays,
-        }
+        AlignmentPlan { update: Span(10), sampling, limit: Limit::Announced }
     }
 
     #[test]
@@ -86,9 +85,12 @@ mod tests {
         assert!(alignment.waits());
         alignment.pause(&plan, EventTime(6), EventTime(6));
         assert!(alignment.waits(), "only a new limit or sample ends it");
-        alignment.judge(&plan, EventTime(6), EventTime(6), true);
+        alignment.judge_idle(PausedIdle::Stays);
         assert!(alignment.waits(), "an idle one is not looked at");
-        alignment.judge(&plan, EventTime(6), EventTime(6), false);
+        let mut other = alignment.clone();
+        other.judge_idle(PausedIdle::Resumes);
+        assert!(!other.waits());
+        alignment.judge(&plan, EventTime(6), EventTime(6));
         assert!(!alignment.waits());
     }
 
@@ -99,7 +101,7 @@ mod tests {
         let mut waits = Vec::new();
         for watermark in [9, 9, 3, 3] {
             alignment.sample(&plan, EventTime(watermark));
-            alignment.judge(&plan, EventTime(5), EventTime(watermark), false);
+            alignment.judge(&plan, EventTime(5), EventTime(watermark));
             waits.push(alignment.waits());
         }
         assert_eq!(waits, [false, true, true, false]);

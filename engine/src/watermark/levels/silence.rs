@@ -7,9 +7,18 @@
 //!
 //! Invariant: a member that was heard since the last probe is not idle at this one.
 
-use crate::plan::levels::{IdleAnchor, LevelIdle};
+use crate::plan::levels::IdleAnchor;
 use crate::time::{ProcTime, Span};
 use serde::{Deserialize, Serialize};
+
+/// How much silence is too much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    /// Idle is who has been silent for strictly longer.
+    pub timeout: Span,
+    /// Since when silence is counted.
+    pub anchor: IdleAnchor,
+}
 
 /// The silence of one member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -53,21 +62,21 @@ impl Silence {
     }
 
     /// Whether the member is idle at this probe.
-    pub fn probe(&mut self, now: ProcTime, idle: LevelIdle) -> bool {
+    pub fn probe(&mut self, now: ProcTime, patience: Patience) -> bool {
         let clock = self.clock(now);
         if std::mem::take(&mut self.heard) {
             self.quiet = None;
         } else if self.quiet.is_none() {
             self.quiet = Some(clock);
         }
-        self.since(idle.anchor).is_some_and(|it| idle.timeout < clock.since(it))
+        self.since(patience.anchor).is_some_and(|it| patience.timeout < clock.since(it))
     }
 
     /// For how long from now a probe will not find it idle if its clock goes on and nothing comes;
     /// `None` where it is idle already.
-    pub fn left(&self, now: ProcTime, idle: LevelIdle) -> Option<Span> {
-        let silent = self.clock(now).since(self.since(idle.anchor)?);
-        (silent <= idle.timeout).then(|| Span(idle.timeout.0.saturating_sub(silent.0)))
+    pub fn left(&self, now: ProcTime, patience: Patience) -> Option<Span> {
+        let silent = self.clock(now).since(self.since(patience.anchor)?);
+        (silent <= patience.timeout).then(|| Span(patience.timeout.0.saturating_sub(silent.0)))
     }
 }
 
@@ -75,20 +84,20 @@ impl Silence {
 mod tests {
     use super::*;
 
-    fn idle(anchor: IdleAnchor) -> LevelIdle {
-        LevelIdle { timeout: Span(30), anchor }
+    fn since(anchor: IdleAnchor) -> Patience {
+        Patience { timeout: Span(30), anchor }
     }
 
     #[test]
     fn silence_counts_from_the_last_row_or_from_the_first_quiet_probe() {
         let mut silence = Silence::new(ProcTime(0));
         silence.hear(ProcTime(10));
-        assert!(!silence.probe(ProcTime(40), idle(IdleAnchor::LastActivity)));
-        assert!(silence.probe(ProcTime(41), idle(IdleAnchor::LastActivity)));
+        assert!(!silence.probe(ProcTime(40), since(IdleAnchor::LastActivity)));
+        assert!(silence.probe(ProcTime(41), since(IdleAnchor::LastActivity)));
 
         let mut silence = Silence::new(ProcTime(0));
         silence.hear(ProcTime(10));
-        let quiet = idle(IdleAnchor::FirstQuietProbe);
+        let quiet = since(IdleAnchor::FirstQuietProbe);
         let found = [50, 60, 90, 91].map(|at| silence.probe(ProcTime(at), quiet));
         assert_eq!(found, [false, false, false, true]);
     }
@@ -97,7 +106,7 @@ mod tests {
     fn while_the_clock_stands_nobody_falls_silent() {
         let mut silence = Silence::new(ProcTime(0));
         silence.stand(Span(100));
-        let last = idle(IdleAnchor::LastActivity);
+        let last = since(IdleAnchor::LastActivity);
         assert!(!silence.probe(ProcTime(130), last));
         assert_eq!(silence.left(ProcTime(120), last), Some(Span(10)));
         assert!(silence.probe(ProcTime(131), last));

@@ -10,7 +10,7 @@
 
 use super::alignment::Alignment;
 use super::combiner::{Combiner, Progress, Promise};
-use super::silence::Silence;
+use super::silence::{Patience, Silence};
 use crate::plan::levels::{Emptied, IdleEnd, LevelsPlan};
 use crate::row::{ItemId, PartitionId};
 use crate::time::{EventTime, ProcTime, Span};
@@ -97,7 +97,7 @@ impl Task {
     /// A partition comes.
     pub(super) fn add(&mut self, plan: &LevelsPlan, partition: Partition) {
         self.partitions.push(partition);
-        self.combiner.add(plan.partition_level);
+        self.combiner.add(plan.rules.partitions);
         self.ended = false;
     }
 
@@ -114,7 +114,7 @@ impl Task {
             return Progress::default();
         }
         self.ended = true;
-        let heard = !self.idle || plan.idle_end == IdleEnd::Counts;
+        let heard = !self.idle || plan.rules.idle_end == IdleEnd::Counts;
         let woke = heard && std::mem::take(&mut self.idle);
         Progress { woke, moved: heard.then_some(Promise::END), fell: false }
     }
@@ -164,14 +164,14 @@ impl Task {
 
     /// For how long from now no probe can find something new, if nobody reads or writes meanwhile.
     pub(super) fn left(&self, plan: &LevelsPlan, now: ProcTime) -> Option<Span> {
-        let idle = plan.idle?;
+        let patience = patience(plan)?;
         let stands = self.pressed || self.alignment.waits();
         if stands || self.ended {
             return None;
         }
         let reads = self.partitions.iter().filter(|it| !it.alignment.waits());
-        let of_partitions = reads.filter_map(|it| it.silence.left(now, idle)).min();
-        of_partitions.into_iter().chain(self.silence.left(now, idle)).min()
+        let of_partitions = reads.filter_map(|it| it.silence.left(now, patience)).min();
+        of_partitions.into_iter().chain(self.silence.left(now, patience)).min()
     }
 
     /// A probe: what the input is to be told.
@@ -185,12 +185,13 @@ impl Task {
         if self.ended {
             return Progress::default();
         }
+        let patience = patience(plan);
         for (at, partition) in self.partitions.iter_mut().enumerate() {
-            if plan.idle.is_some_and(|it| partition.silence.probe(now, it)) {
+            if patience.is_some_and(|it| partition.silence.probe(now, it)) {
                 self.combiner.silence(at);
                 continue;
             }
-            self.combiner.wake(at, plan.partition_level);
+            self.combiner.wake(at, plan.rules.partitions);
             let watermark = partition.max - delay;
             let promise = Promise { watermark, set_by: partition.max_set_by };
             if self.combiner.raise(at, promise)
@@ -199,13 +200,13 @@ impl Task {
                 partition.alignment.pause(it, limit, watermark);
             }
         }
-        let Progress { woke, moved, .. } = self.combiner.combine(plan.partition_level);
-        let silent = plan.idle.is_some_and(|it| self.silence.probe(now, it));
-        if self.partitions.is_empty() && silent && plan.emptied == Emptied::TimesOut {
+        let Progress { woke, moved, .. } = self.combiner.combine(plan.rules.partitions);
+        let silent = patience.is_some_and(|it| self.silence.probe(now, it));
+        if self.partitions.is_empty() && silent && plan.rules.emptied == Emptied::TimesOut {
             self.combiner.give_up();
         }
         if let (Some(promise), Some(it)) = (moved, &plan.alignment) {
-            self.alignment.judge(it, limit, promise.watermark, false);
+            self.alignment.judge(it, limit, promise.watermark);
         }
         let woke = self.idle && woke;
         let idle = self.combiner.is_taken_for_idle() && silent;
@@ -217,9 +218,13 @@ impl Task {
     /// There is a new limit or a new sample.
     pub(super) fn align(&mut self, plan: &LevelsPlan, limit: EventTime) {
         let Some(it) = &plan.alignment else { return };
-        self.alignment.judge(it, limit, self.combiner.promise().watermark, false);
+        self.alignment.judge(it, limit, self.combiner.promise().watermark);
         for (partition, member) in self.partitions.iter_mut().zip(self.combiner.members()) {
-            partition.alignment.judge(it, limit, member.promise.watermark, member.idle);
+            if member.idle {
+                partition.alignment.judge_idle(plan.rules.paused_idle);
+            } else {
+                partition.alignment.judge(it, limit, member.promise.watermark);
+            }
         }
     }
 
@@ -253,4 +258,8 @@ impl Task {
             }
         }
     }
+}
+
+fn patience(plan: &LevelsPlan) -> Option<Patience> {
+    plan.idle_timeout.map(|timeout| Patience { timeout, anchor: plan.rules.anchor })
 }

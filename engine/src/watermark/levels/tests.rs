@@ -1,27 +1,30 @@
 use super::*;
 use crate::plan::Rejoin;
 use crate::plan::levels::{
-    AlignmentPlan, Emptied, IdleAnchor, IdleEnd, LevelAllIdle, LevelIdle, LevelPlan, PausedIdle,
+    AlignmentPlan, Emptied, IdleAnchor, IdleEnd, LevelAllIdle, LevelPlan, LevelRules, PausedIdle,
     Sampling, Waking,
 };
 
 const HOLD: LevelPlan =
     LevelPlan { rejoin: Rejoin::Hold, all_idle: LevelAllIdle::Flush, waking: Waking::AtOnce };
 
-/// As in Flink 2.3.0, with a timeout of 30.
+/// As in Flink 2.3.0.
+const RULES: LevelRules = LevelRules {
+    partitions: LevelPlan { waking: Waking::WithProgress, ..HOLD },
+    tasks: LevelPlan { rejoin: Rejoin::CatchUp, all_idle: LevelAllIdle::FlushIfLast, ..HOLD },
+    inputs: HOLD,
+    anchor: IdleAnchor::FirstQuietProbe,
+    emptied: Emptied::Frozen,
+    idle_end: IdleEnd::Unheard,
+    paused_idle: PausedIdle::Stays,
+};
+
+/// With a timeout of 30.
 fn flink(tasks: &[u32]) -> LevelsPlan {
     LevelsPlan {
         tasks: tasks.to_vec(),
-        partition_level: LevelPlan { waking: Waking::WithProgress, ..HOLD },
-        task_level: LevelPlan {
-            rejoin: Rejoin::CatchUp,
-            all_idle: LevelAllIdle::FlushIfLast,
-            ..HOLD
-        },
-        input_level: HOLD,
-        idle: Some(LevelIdle { timeout: Span(30), anchor: IdleAnchor::FirstQuietProbe }),
-        emptied: Emptied::Frozen,
-        idle_end: IdleEnd::Unheard,
+        rules: RULES,
+        idle_timeout: Some(Span(30)),
         emission: None,
         alignment: None,
     }
@@ -100,7 +103,8 @@ fn silence_of_all_lets_the_largest_through_and_a_task_that_wakes_below_it_is_not
 #[test]
 fn a_task_that_lost_its_last_partition_stalls_and_one_that_never_had_any_times_out() {
     for (emptied, expected) in [(Emptied::Frozen, 48), (Emptied::TimesOut, 98)] {
-        let mut levels = of(&LevelsPlan { emptied, ..flink(&[3]) }, &[0, 1]);
+        let mut levels =
+            of(&LevelsPlan { rules: LevelRules { emptied, ..RULES }, ..flink(&[3]) }, &[0, 1]);
         row(&mut levels, 0, 0, 100);
         row(&mut levels, 1, 1, 50);
         assert_eq!(probe(&mut levels).0, i64::MIN, "the third has shown nothing");
@@ -120,7 +124,8 @@ fn a_task_that_lost_its_last_partition_stalls_and_one_that_never_had_any_times_o
 #[test]
 fn the_end_of_an_idle_task_may_go_unheard() {
     for (idle_end, expected) in [(IdleEnd::Unheard, 98), (IdleEnd::Counts, i64::MAX)] {
-        let mut levels = of(&LevelsPlan { idle_end, ..flink(&[]) }, &[0]);
+        let mut levels =
+            of(&LevelsPlan { rules: LevelRules { idle_end, ..RULES }, ..flink(&[]) }, &[0]);
         row(&mut levels, 0, 0, 100);
         probe(&mut levels);
         probe(&mut levels);
@@ -140,7 +145,6 @@ fn a_paused_partition_resumes_when_the_others_have_caught_up() {
         update: Span(10),
         sampling: Sampling::Newest,
         limit: Limit::Drift(Span(20)),
-        paused_idle: PausedIdle::Stays,
     };
     let plan = LevelsPlan { alignment: Some(alignment), emission: Some(Span(5)), ..flink(&[]) };
     let mut levels = of(&plan, &[0, 0]);
