@@ -8,6 +8,15 @@
 //! Invariant: a bound never falls, and rows are never judged by less than what was evicted before.
 
 pub mod aggregate;
+pub mod asof;
+pub mod count;
+pub mod dedup;
+pub mod global;
+pub mod join;
+mod joined;
+mod keyed;
+pub mod panes;
+pub mod session;
 pub mod stage;
 
 use crate::time::EventTime;
