@@ -9,9 +9,14 @@
 
 pub mod accumulate;
 pub mod aggregate;
+pub mod asof;
 pub mod count;
+pub mod dedup;
 pub mod global;
 pub mod grouping;
+pub mod join;
+mod joined;
+mod keyed;
 pub mod panes;
 pub mod session;
 pub mod stage;

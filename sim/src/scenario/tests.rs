@@ -213,6 +213,7 @@ fn words(trace: &Trace) -> Vec<&'static str> {
         Effective::Row => "lag 0",
         Effective::NextBatch => "lag 1",
         Effective::BatchAfterNext => "lag 2",
+        Effective::Probe => "probe",
     });
     found.push(match watermark.guard.map(|it| it.action) {
         None => "no guard",
