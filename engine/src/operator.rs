@@ -10,6 +10,8 @@
 pub mod aggregate;
 pub mod asof;
 pub mod dedup;
+#[cfg(test)]
+mod drive;
 pub mod join;
 mod joined;
 mod keyed;
