@@ -21,7 +21,11 @@
 //! is not earlier than [`crate::plan::flow::Expiry::EXACT`]. Source: semantics 6, I15 to I18.
 
 mod expiry;
+#[cfg(test)]
+mod laws;
 pub mod range;
+#[cfg(test)]
+mod stories;
 
 use crate::late;
 use crate::operator::joined::{Stored, Writer};
