@@ -64,6 +64,22 @@ struct Input {
     combiner: Combiner,
 }
 
+/// Something from outside that is no row, tick or change of partitions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Steer {
+    /// A new limit of alignment for everybody.
+    Limit(EventTime),
+    /// A task is (no longer) kept from writing.
+    Press {
+        /// Of which input.
+        input: usize,
+        /// Which one.
+        task: usize,
+        /// Whether it is.
+        on: bool,
+    },
+}
+
 /// Where a partition stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
@@ -100,6 +116,12 @@ impl Levels {
             levels.grow(input, *tasks as usize);
         }
         levels
+    }
+
+    /// The same plan, before any row, with a clock that starts here.
+    #[must_use]
+    pub fn fresh(&self, now: ProcTime) -> Self {
+        Self::new(&self.plan, &self.delays, now)
     }
 
     /// The same plan, from a snapshot.
@@ -142,6 +164,15 @@ impl Levels {
         state.settled = [false; 2];
     }
 
+    /// The clock went on while nothing ran: that was nobody's silence, and intervals count from now.
+    pub fn wake(&mut self, now: ProcTime) {
+        let state = &mut self.state;
+        for task in state.inputs.iter_mut().flat_map(|it| &mut it.tasks) {
+            task.excuse(now.since(state.now));
+        }
+        (state.now, state.started, state.settled) = (now, now, [false; 2]);
+    }
+
     /// The operator's watermark.
     pub const fn promise(&self) -> Promise {
         self.state.combiner.promise()
@@ -150,6 +181,32 @@ impl Levels {
     /// Whether the operator is idle: nobody is left who could move its watermark.
     pub const fn is_idle(&self) -> bool {
         self.state.combiner.is_taken_for_idle()
+    }
+
+    /// The clock.
+    pub const fn now(&self) -> ProcTime {
+        self.state.now
+    }
+
+    /// How many inputs there are.
+    pub const fn inputs(&self) -> usize {
+        self.delays.len()
+    }
+
+    /// The delay of an input.
+    pub fn delay(&self, input: usize) -> Span {
+        self.delays.get(input).copied().unwrap_or(Span::ZERO)
+    }
+
+    /// What a partition has shown that is there.
+    pub fn partition(&self, partition: PartitionId) -> Option<&Partition> {
+        let (input, task, at) = self.find(partition)?;
+        self.state.inputs[input].tasks[task].partitions().get(at)
+    }
+
+    /// The partitions that have ended.
+    pub fn finished(&self) -> &[PartitionId] {
+        &self.state.finished
     }
 
     /// The tasks of an input.
@@ -189,19 +246,21 @@ impl Levels {
         }
     }
 
-    /// A partition comes, with nothing shown: it stalls its task until it has caught up. False where
-    /// it is there already or has no input.
-    pub fn add(&mut self, partition: PartitionId) -> bool {
+    /// A partition comes, with nothing shown (or, taken to be as far as its task, with that): it stalls
+    /// its task until it has caught up. False where it is there already or has no input.
+    pub fn add(&mut self, partition: PartitionId, as_far_as_its_task: bool) -> bool {
         let (input, task) = place(partition);
         if self.state.inputs.len() <= input || self.find(partition).is_some() {
             return false;
         }
         self.grow(input, task + 1);
         self.state.finished.retain(|it| *it != partition);
+        let promise = self.state.inputs[input].tasks[task].promise();
+        let shown = if as_far_as_its_task { promise } else { Promise::NONE };
         let new = Partition {
             id: partition,
-            max: EventTime::MIN,
-            max_set_by: None,
+            max: shown.watermark + self.delays[input],
+            max_set_by: shown.set_by,
             silence: Silence::new(self.state.now),
             alignment: Alignment::default(),
         };
@@ -212,12 +271,13 @@ impl Levels {
 
     /// A partition is taken away; its task hears of it at the next probe. False where it is not there.
     pub fn remove(&mut self, partition: PartitionId) -> bool {
-        let found = self.find(partition);
-        if let Some((input, task, at)) = found {
+        let known = self.standing(partition) != Standing::Absent;
+        if let Some((input, task, at)) = self.find(partition) {
             self.state.inputs[input].tasks[task].remove(at);
             self.state.settled = [false; 2];
         }
-        found.is_some()
+        self.state.finished.retain(|it| *it != partition);
+        known
     }
 
     /// A partition will send nothing more. The end of the last one of a task is heard at once. False
@@ -245,11 +305,19 @@ impl Levels {
         }
     }
 
-    /// A row of a partition that is there is read; it is judged by the watermark there was before.
-    pub fn observe(&mut self, partition: PartitionId, time: Option<EventTime>, id: ItemId) {
+    /// Something of a partition that is there is read: it is not silent.
+    pub fn hear(&mut self, partition: PartitionId) {
         if let Some((input, task, at)) = self.find(partition) {
             let now = self.state.now;
-            self.state.inputs[input].tasks[task].observe(at, time, id, now);
+            self.state.inputs[input].tasks[task].hear(at, now);
+            self.state.settled = [false; 2];
+        }
+    }
+
+    /// Takes notice of an event time that was read; a row is judged by the watermark there was before.
+    pub fn observe(&mut self, partition: PartitionId, time: EventTime, id: ItemId) {
+        if let Some((input, task, at)) = self.find(partition) {
+            self.state.inputs[input].tasks[task].observe(at, time, id);
             self.state.settled = [false; 2];
         }
     }

@@ -134,17 +134,15 @@ impl Task {
         self.partitions.len() == self.combiner.members().len()
     }
 
-    /// A row is read.
-    pub(super) fn observe(
-        &mut self,
-        at: usize,
-        time: Option<EventTime>,
-        id: ItemId,
-        now: ProcTime,
-    ) {
+    /// A partition is heard.
+    pub(super) fn hear(&mut self, at: usize, now: ProcTime) {
+        self.partitions[at].silence.hear(now);
+    }
+
+    /// A partition shows an event time.
+    pub(super) fn observe(&mut self, at: usize, time: EventTime, id: ItemId) {
         let partition = &mut self.partitions[at];
-        partition.silence.hear(now);
-        if let Some(time) = time.filter(|it| partition.max < *it) {
+        if partition.max < time {
             (partition.max, partition.max_set_by) = (time, Some(id));
         }
     }
@@ -160,6 +158,12 @@ impl Task {
         if stands {
             self.silence.stand(span);
         }
+    }
+
+    /// So much of the past was nobody's silence.
+    pub(super) fn excuse(&mut self, span: Span) {
+        self.partitions.iter_mut().for_each(|it| it.silence.stand(span));
+        self.silence.stand(span);
     }
 
     /// For how long from now no probe can find something new, if nobody reads or writes meanwhile.

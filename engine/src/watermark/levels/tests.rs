@@ -34,7 +34,7 @@ fn flink(tasks: &[u32]) -> LevelsPlan {
 fn of(plan: &LevelsPlan, partitions: &[u32]) -> Levels {
     let mut levels = Levels::new(plan, &[Span(2)], ProcTime(0));
     for (number, task) in (0..).zip(partitions) {
-        assert!(levels.add(PartitionId::of(0, *task, number)));
+        assert!(levels.add(PartitionId::of(0, *task, number), false));
     }
     levels
 }
@@ -42,7 +42,12 @@ fn of(plan: &LevelsPlan, partitions: &[u32]) -> Levels {
 fn row(levels: &mut Levels, task: u32, number: u32, time: i64) {
     let partition = PartitionId::of(0, task, number);
     assert_eq!(levels.standing(partition), Standing::Reading);
-    levels.observe(partition, Some(EventTime(time)), ItemId(time as u64));
+    read(levels, partition, time);
+}
+
+fn read(levels: &mut Levels, partition: PartitionId, time: i64) {
+    levels.hear(partition);
+    levels.observe(partition, EventTime(time), ItemId(time as u64));
 }
 
 /// The watermark after a probe, and whether the operator is idle.
@@ -234,13 +239,13 @@ fn a_state_that_does_not_fit_is_refused() {
 fn two_inputs_are_as_far_as_the_slower_one_until_it_falls_silent() {
     let mut levels = Levels::new(&flink(&[]), &[Span(2), Span(5)], ProcTime(0));
     let [left, right] = [PartitionId::of(0, 0, 0), PartitionId::of(1, 0, 0)];
-    assert!(levels.add(left) && levels.add(right) && !levels.add(left));
-    levels.observe(left, Some(EventTime(100)), ItemId(1));
-    levels.observe(right, Some(EventTime(50)), ItemId(2));
+    assert!(levels.add(left, false) && levels.add(right, false) && !levels.add(left, false));
+    read(&mut levels, left, 100);
+    read(&mut levels, right, 50);
     assert_eq!(probe(&mut levels), (45, false));
     assert_eq!(levels.input(0).map(|it| it.watermark.0), Some(98));
     probe(&mut levels);
     wait(&mut levels, 31);
-    levels.observe(left, None, ItemId(3));
+    levels.hear(left);
     assert_eq!(probe(&mut levels), (98, false));
 }

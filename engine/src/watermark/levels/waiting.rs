@@ -1,25 +1,47 @@
 //! Rows that wait because their partition is paused.
 //!
 //! They stay in the source, in order, and are read in the step that resumes the partition: they are
-//! judged then, not when they arrived. So is the end of a partition that comes behind such rows.
+//! judged then, not when they arrived. So is what came behind them: heartbeats, and the end of the
+//! partition. Nothing moves the watermark between the rows that one step reads, so it is enough that
+//! what stands behind comes after all rows of its partition.
 //!
-//! Invariant: rows of a partition are read in the order in which they arrived.
+//! Invariant: rows of a partition are read in the order in which they arrived, before its end.
 
-use crate::row::{PartitionId, RowBatch};
+use crate::row::{ItemId, PartitionId, RowBatch};
+use crate::time::EventTime;
 use serde::{Deserialize, Serialize};
 
 /// Rows that wait, in order of arrival.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Waiting {
     rows: RowBatch,
-    /// Partitions that end behind their rows.
-    ends: Vec<PartitionId>,
+    behind: Vec<Behind>,
+}
+
+/// What waits behind rows, or alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Behind {
+    /// Whose.
+    pub partition: PartitionId,
+    /// The item that said so.
+    pub id: ItemId,
+    /// What it said.
+    pub what: Said,
+}
+
+/// What an item other than a row said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Said {
+    /// A heartbeat.
+    Time(EventTime),
+    /// Nothing more will come.
+    End,
 }
 
 impl Waiting {
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.rows.is_empty() && self.behind.is_empty()
     }
 
     /// The rows that wait.
@@ -27,33 +49,28 @@ impl Waiting {
         &self.rows
     }
 
-    /// Whether rows of this partition wait.
+    /// Whether something of this partition waits.
     pub fn has(&self, partition: PartitionId) -> bool {
         self.rows.partitions.contains(&partition)
+            || self.behind.iter().any(|it| it.partition == partition)
     }
 
     /// One row of a batch has to wait.
     pub fn push(&mut self, from: &RowBatch, row: usize) {
-        if self.rows.columns.len() != from.columns.len() {
-            self.rows = RowBatch::new(from.columns.len());
-        }
+        self.rows.columns.resize_with(from.columns.len(), Default::default);
         self.rows.extend_from(from, row..row + 1);
     }
 
-    /// A partition ends behind its rows. True where that has to wait.
-    pub fn end(&mut self, partition: PartitionId) -> bool {
-        let waits = self.has(partition);
-        if waits && !self.ends.contains(&partition) {
-            self.ends.push(partition);
-        }
-        waits
+    /// Something else has to.
+    pub fn push_behind(&mut self, behind: Behind) {
+        self.behind.push(behind);
     }
 
-    /// Takes out the rows of partitions that may be read again, and the partitions that end with them.
+    /// Takes out what belongs to partitions that may be read again.
     pub fn release(
         &mut self,
         mut may_read: impl FnMut(PartitionId) -> bool,
-    ) -> (RowBatch, Vec<PartitionId>) {
+    ) -> (RowBatch, Vec<Behind>) {
         let columns = self.rows.columns.len();
         let (mut read, mut kept) = (RowBatch::new(columns), RowBatch::new(columns));
         for (row, partition) in self.rows.partitions.iter().enumerate() {
@@ -61,16 +78,15 @@ impl Waiting {
             to.extend_from(&self.rows, row..row + 1);
         }
         self.rows = kept;
-        let (ended, kept) = self.ends.iter().partition(|it| !self.has(**it));
-        self.ends = kept;
-        (read, ended)
+        let (free, kept) = self.behind.iter().partition(|it| may_read(it.partition));
+        self.behind = kept;
+        (read, free)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::ItemId;
     use crate::time::ProcTime;
 
     #[test]
@@ -81,12 +97,13 @@ mod tests {
         }
         let mut waiting = Waiting::default();
         (0..3).for_each(|row| waiting.push(&batch, row));
-        assert!(waiting.end(PartitionId(0)));
-        assert!(!waiting.end(PartitionId(7)));
-        let (read, ended) = waiting.release(|it| it == PartitionId(1));
-        assert_eq!((read.ids, ended), (vec![ItemId(2)], vec![]));
-        let (read, ended) = waiting.release(|_| true);
-        assert_eq!((read.ids, ended), (vec![ItemId(1), ItemId(3)], vec![PartitionId(0)]));
+        let end = Behind { partition: PartitionId(0), id: ItemId(4), what: Said::End };
+        waiting.push_behind(end);
+        assert!(waiting.has(PartitionId(0)) && !waiting.has(PartitionId(7)));
+        let (read, behind) = waiting.release(|it| it == PartitionId(1));
+        assert_eq!((read.ids, behind), (vec![ItemId(2)], vec![]));
+        let (read, behind) = waiting.release(|_| true);
+        assert_eq!((read.ids, behind), (vec![ItemId(1), ItemId(3)], vec![end]));
         assert!(waiting.is_empty());
     }
 }
