@@ -12,6 +12,8 @@ pub mod aggregate;
 pub mod asof;
 pub mod count;
 pub mod dedup;
+#[cfg(test)]
+mod drive;
 pub mod global;
 pub mod grouping;
 pub mod join;

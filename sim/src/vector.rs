@@ -8,6 +8,7 @@
 //!
 //! Invariant: any bytes give a vector or a list of errors that is not empty; none makes a reader panic.
 
+pub mod flink;
 mod json;
 pub mod spark;
 
@@ -21,17 +22,22 @@ use thiserror::Error;
 pub enum Engine {
     /// Apache Spark, Structured Streaming.
     Spark,
+    /// Apache Flink, DataStream operators.
+    Flink,
 }
 
 /// Each engine with the name and the version that its vectors carry.
-const ENGINES: [(Engine, &str, &str); 1] =
-    [(Engine::Spark, "apache-spark-structured-streaming", "4.3.0")];
+const ENGINES: [(Engine, &str, &str); 2] = [
+    (Engine::Spark, "apache-spark-structured-streaming", "4.3.0"),
+    (Engine::Flink, "flink", "2.3.0"),
+];
 
 impl Engine {
     /// The word for it in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Spark => "spark",
+            Self::Flink => "flink",
         }
     }
 }
@@ -41,6 +47,8 @@ impl Engine {
 pub enum Vector {
     /// Recorded from Apache Spark.
     Spark(Box<spark::SparkVector>),
+    /// Recorded from Apache Flink.
+    Flink(Box<flink::FlinkVector>),
 }
 
 impl Vector {
@@ -48,6 +56,7 @@ impl Vector {
     pub fn name(&self) -> &str {
         match self {
             Self::Spark(it) => &it.name,
+            Self::Flink(it) => &it.name,
         }
     }
 
@@ -55,6 +64,7 @@ impl Vector {
     pub fn engine(&self) -> Engine {
         match self {
             Self::Spark(_) => Engine::Spark,
+            Self::Flink(_) => Engine::Flink,
         }
     }
 
@@ -62,6 +72,7 @@ impl Vector {
     pub fn kind(&self) -> &str {
         match self {
             Self::Spark(it) => it.query.operator.kind(),
+            Self::Flink(it) => it.query.operator.kind(),
         }
     }
 }
@@ -89,6 +100,9 @@ pub fn read(bytes: &[u8]) -> Result<Vector, Vec<VectorError>> {
     let vector = engine(&value, &mut errors).and_then(|engine| match engine {
         Engine::Spark => {
             spark::read(Node::root(&value), &mut errors).map(|it| Vector::Spark(Box::new(it)))
+        }
+        Engine::Flink => {
+            flink::read(Node::root(&value), &mut errors).map(|it| Vector::Flink(Box::new(it)))
         }
     });
     errors.settle(vector)

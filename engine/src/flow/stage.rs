@@ -116,6 +116,14 @@ impl Stage {
         }
     }
 
+    /// The same, of a join per side.
+    pub fn held(&self) -> [u64; 2] {
+        match self {
+            Self::Join(it) => it.held(),
+            it => [it.state_rows(), 0],
+        }
+    }
+
     /// Whether it asks for a step without data when the watermark has moved.
     pub fn asks(&self, mode: OutputMode) -> bool {
         match self {
