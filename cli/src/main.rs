@@ -12,6 +12,7 @@
 mod args;
 mod check;
 mod completions;
+mod conform;
 mod console;
 mod diagnose;
 mod exit;
