@@ -13,7 +13,7 @@ pub mod asof;
 pub mod count;
 pub mod dedup;
 pub mod global;
-pub mod grouping;
+mod grouping;
 pub mod join;
 mod joined;
 mod keyed;
