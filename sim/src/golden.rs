@@ -54,7 +54,7 @@ impl Scribe {
     /// The golden lines of the next item, without `=>`.
     pub fn observe(&mut self, seen: &Observation<'_>) -> Vec<String> {
         let mut lines = ignored(seen.id, seen.output);
-        lines.extend(changed(&self.members, seen.view.members));
+        lines.extend(changed(seen.trace, &self.members, seen.view.members));
         lines.extend(steps(seen.trace, seen.id, seen.output, self.watermark));
         self.watermark = self.watermark.max(seen.view.watermark);
         self.members.clear();
@@ -77,13 +77,14 @@ fn other_item(id: ItemId, of: ItemId) -> String {
 }
 
 /// Partitions that fell silent, or spoke again.
-fn changed(before: &[Member], after: &[Member]) -> Vec<String> {
+fn changed(trace: &Trace, before: &[Member], after: &[Member]) -> Vec<String> {
     let idle = |it: &Member| it.state == MemberState::Idle;
     let line = |it: &Member| {
         let was = before.iter().find(|old| old.partition == it.partition);
+        let name = trace.partition_text(it.partition);
         match (was.is_some_and(idle), it.state) {
-            (false, MemberState::Idle) => Some(format!("idle p{}", it.partition.0)),
-            (true, MemberState::Active) => Some(format!("active p{}", it.partition.0)),
+            (false, MemberState::Idle) => Some(format!("idle {name}")),
+            (true, MemberState::Active) => Some(format!("active {name}")),
             _ => None,
         }
     };
