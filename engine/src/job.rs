@@ -7,19 +7,23 @@
 //! Invariant: the job is a function of its calls. Two jobs that saw the same calls are equal,
 //! whatever the seed of their hashers.
 
+pub(crate) mod query;
+
+use crate::flow::source::levels::Leveled;
 use crate::output::{Fate, Ignored, IgnoredWhy, Output, RowRecord, StepKind};
-use crate::pipeline::Pipeline;
 use crate::plan::check::CheckedPlan;
 use crate::row::{Dictionary, ItemId, PartitionId, RowBatch};
 use crate::time::{EventTime, ProcTime};
 use crate::trigger::{Cut, Trigger};
+use crate::watermark::levels::Steer;
 use crate::watermark::member::{Change, Member};
+use query::Query;
 
 /// A running query.
 #[derive(Debug)]
 pub struct Job {
     pub(crate) plan: CheckedPlan,
-    pub(crate) pipeline: Pipeline,
+    pub(crate) query: Query,
     pub(crate) trigger: Trigger,
     pub(crate) now: ProcTime,
     /// Steps done; the number of the next one.
@@ -39,13 +43,16 @@ enum Queued {
     Rows(RowBatch),
     Heartbeat { id: ItemId, partition: PartitionId, time: EventTime, at: ProcTime },
     Change { id: ItemId, change: Change, at: ProcTime },
+    Steer { id: ItemId, steer: Steer },
 }
 
 impl Job {
     /// A job whose clock starts at `start`. `hash_seed` never shows in anything that comes out.
     pub fn new(plan: CheckedPlan, start: ProcTime, hash_seed: u64) -> Self {
+        let mut query = Query::new(&plan, hash_seed);
+        query.start(start);
         Self {
-            pipeline: Pipeline::new(&plan, hash_seed),
+            query,
             trigger: Trigger::new(plan.trigger, start),
             plan,
             now: start,
@@ -105,6 +112,7 @@ impl Job {
         if direct && !rows.is_empty() {
             self.hear(rows);
             self.step_of_rows(rows, id, out);
+            self.follow_up(id, out);
         } else {
             self.arrive(rows, out);
             self.batch(id, out);
@@ -112,21 +120,21 @@ impl Job {
     }
 
     fn hear(&mut self, rows: &RowBatch) {
-        if self.pipeline.generator.hears() {
+        if self.query.hears() {
             for (partition, at) in rows.partitions.iter().zip(&rows.arrivals) {
-                self.pipeline.generator.hear(*partition, *at);
+                self.query.hear(*partition, *at);
             }
         }
     }
 
     fn step_of_rows(&mut self, rows: &RowBatch, id: ItemId, out: &mut Output) {
-        self.pipeline.begin(self.steps, StepKind::Data, self.now);
-        self.pipeline.rows(rows, out);
+        self.query.begin(self.steps, StepKind::Data, self.now);
+        self.query.rows(rows, out);
         self.finish_step(id, out);
     }
 
     fn finish_step(&mut self, id: ItemId, out: &mut Output) {
-        self.pipeline.finish(id, out);
+        self.query.finish(id, out);
         self.steps += 1;
     }
 
@@ -142,7 +150,7 @@ impl Job {
         if self.ignored_as_stopped(id, out) {
             return;
         }
-        self.pipeline.generator.hear(partition, at);
+        self.query.hear(partition, at);
         self.enqueue(Queued::Heartbeat { id, partition, time, at }, id, out);
     }
 
@@ -150,6 +158,13 @@ impl Job {
     pub fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output) {
         if !self.ignored_as_stopped(id, out) {
             self.enqueue(Queued::Change { id, change, at }, id, out);
+        }
+    }
+
+    /// Something from outside that is no row, tick or change of partitions.
+    pub fn steer(&mut self, id: ItemId, steer: Steer, out: &mut Output) {
+        if !self.ignored_as_stopped(id, out) {
+            self.enqueue(Queued::Steer { id, steer }, id, out);
         }
     }
 
@@ -171,7 +186,7 @@ impl Job {
     fn step_of_queue(&mut self, kind: StepKind, id: ItemId, out: &mut Output) {
         let mut queue = std::mem::take(&mut self.queue);
         self.rows_queued = 0;
-        self.pipeline.begin(self.steps, kind, self.now);
+        self.query.begin(self.steps, kind, self.now);
         for item in queue.drain(..) {
             self.take(&item, out);
             if let Queued::Rows(mut rows) = item {
@@ -186,32 +201,52 @@ impl Job {
     fn take(&mut self, item: &Queued, out: &mut Output) {
         let (id, taken) = match item {
             Queued::Rows(rows) => {
-                self.pipeline.rows(rows, out);
+                self.query.rows(rows, out);
                 return;
             }
             Queued::Heartbeat { id, partition, time, at } => {
-                (id, self.pipeline.heartbeat(*partition, *time, *id, *at, out))
+                (id, self.query.heartbeat(*partition, *time, *id, *at, out))
             }
-            Queued::Change { id, change, at } => (id, self.pipeline.change(*change, *id, *at, out)),
+            Queued::Change { id, change, at } => (id, self.query.change(*change, *id, *at, out)),
+            Queued::Steer { id, steer } => (id, self.query.steer(*steer)),
         };
         if let Err(why) = taken {
             out.ignored.push(Ignored { id: *id, why });
         }
     }
 
-    /// The clock has moved to `now`: idleness is judged, then the trigger asked.
+    /// The clock has moved to `now`: idleness is judged, then the trigger asked. Where a watermark
+    /// goes through levels, each instant on the way at which something falls due is a step.
     pub fn tick(&mut self, id: ItemId, now: ProcTime, out: &mut Output) {
         assert!(self.now <= now, "processing time ran backwards");
-        self.now = now;
         if self.ignored_as_stopped(id, out) {
+            self.now = now;
             return;
         }
-        self.pipeline.generator.tick(now, self.steps);
-        if self.trigger.per_row() {
-            self.step_of_queue(StepKind::Probe, id, out);
-        } else if self.trigger.tick(now) {
-            self.step_of_queue(self.kind_of_queue(), id, out);
+        loop {
+            self.now = self.query.tick(now, self.steps);
+            if self.trigger.per_row() {
+                self.step_of_queue(StepKind::Probe, id, out);
+            }
+            if self.now == now {
+                break;
+            }
         }
+        if self.trigger.per_row() {
+            return;
+        }
+        if self.trigger.tick(now) {
+            self.step_of_queue(self.kind_of_queue(), id, out);
+            self.follow_up(id, out);
+        }
+    }
+
+    /// The clock went on to `at` while nothing ran, between a restore and the first call: that was
+    /// nobody's silence. Intervals of emissions count from here.
+    pub fn wake(&mut self, at: ProcTime) {
+        assert!(self.now <= at, "processing time ran backwards");
+        self.query.wake(at, at.since(self.now));
+        self.now = at;
     }
 
     fn kind_of_queue(&self) -> StepKind {
@@ -230,15 +265,44 @@ impl Job {
             Cut::Ignored => {
                 out.ignored.push(Ignored { id, why: IgnoredWhy::TriggerDecides });
             }
-            Cut::Whole => self.step_of_queue(self.kind_of_queue(), id, out),
+            Cut::Whole => {
+                self.step_of_queue(self.kind_of_queue(), id, out);
+                self.follow_up(id, out);
+            }
             Cut::WholeAndStop => {
                 self.step_of_queue(self.kind_of_queue(), id, out);
+                self.follow_up(id, out);
                 self.stopped = true;
             }
             Cut::Bounded(most) => {
                 self.bounded_steps(most, id, out);
+                self.follow_up(id, out);
                 self.stopped = true;
             }
+        }
+    }
+
+    /// Steps without data, as long as the query asks for one.
+    fn follow_up(&mut self, id: ItemId, out: &mut Output) {
+        while self.follow_up_once(id, out) {}
+    }
+
+    /// One step without data, if the query asks for it; whether it did. [`batch`](Self::batch) does
+    /// all of them: this is for callers that stand between them, such as a sink that fails.
+    pub fn follow_up_once(&mut self, id: ItemId, out: &mut Output) -> bool {
+        let asks = self.query.asks() && !self.stopped;
+        if asks {
+            self.query.begin(self.steps, StepKind::Empty, self.now);
+            self.finish_step(id, out);
+        }
+        asks
+    }
+
+    /// A batch ends, and nothing follows it: the one step alone, for callers that stand between it
+    /// and its [`follow_up_once`](Self::follow_up_once).
+    pub fn batch_alone(&mut self, id: ItemId, out: &mut Output) {
+        if !self.ignored_as_stopped(id, out) {
+            self.step_of_queue(self.kind_of_queue(), id, out);
         }
     }
 
@@ -249,7 +313,7 @@ impl Job {
         let kind = self.kind_of_queue();
         let mut left = std::mem::take(&mut self.rows_queued);
         let mut room = most;
-        self.pipeline.begin(self.steps, kind, self.now);
+        self.query.begin(self.steps, kind, self.now);
         for item in &queue {
             let Queued::Rows(rows) = item else {
                 self.take(item, out);
@@ -260,13 +324,13 @@ impl Job {
                 let to = rows.len().min(from.saturating_add(room));
                 let mut part = RowBatch::new(rows.columns.len());
                 part.extend_from(rows, from..to);
-                self.pipeline.rows(&part, out);
+                self.query.rows(&part, out);
                 left -= (to - from) as u64;
                 room -= to - from;
                 from = to;
                 if room == 0 && 0 < left {
                     self.finish_step(id, out);
-                    self.pipeline.begin(self.steps, StepKind::Data, self.now);
+                    self.query.begin(self.steps, StepKind::Data, self.now);
                     room = most;
                 }
             }
@@ -284,7 +348,7 @@ impl Job {
             self.cut(cut, id, out);
         }
         if ends {
-            self.pipeline.begin(self.steps, StepKind::End, self.now);
+            self.query.begin(self.steps, StepKind::End, self.now);
             self.finish_step(id, out);
             self.stopped = true;
         }
@@ -323,148 +387,44 @@ impl Job {
 
     /// Partitions, in order of their numbers.
     pub fn members(&self) -> &[Member] {
-        self.pipeline.generator.members()
+        self.query.members()
     }
 
     /// c after the last step.
-    pub const fn candidate(&self) -> EventTime {
-        self.pipeline.generator.candidate()
+    pub fn candidate(&self) -> EventTime {
+        self.query.candidate()
     }
 
     /// c*, its running maximum.
-    pub const fn candidate_max(&self) -> EventTime {
-        self.pipeline.generator.candidate_max()
+    pub fn candidate_max(&self) -> EventTime {
+        self.query.candidate_max()
     }
 
     /// w after the last step.
-    pub const fn watermark(&self) -> EventTime {
-        self.pipeline.generator.watermark()
+    pub fn watermark(&self) -> EventTime {
+        self.query.watermark()
+    }
+
+    /// What each stage of a flow holds, per side of a join.
+    pub fn held(&self) -> Vec<[u64; 2]> {
+        self.query.held()
+    }
+
+    /// The levels of combination, where the plan has them.
+    pub fn levels(&self) -> Option<&Leveled> {
+        self.query.levels()
     }
 
     /// (window, key) groups held, counted now.
     pub fn groups(&self) -> u64 {
-        self.pipeline.operator.as_ref().map_or(0, |it| it.groups())
+        self.query.groups()
     }
 
     /// End of the earliest window that has state.
     pub fn oldest_end(&self) -> Option<EventTime> {
-        self.pipeline.operator.as_ref().and_then(|it| it.oldest_end())
+        self.query.oldest_end()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::{
-        Aggregate, Effective, GeneratorPlan, LatePolicy, LateRule, OutputMode, Plan, Sink,
-        Trigger as TriggerPlan, WatermarkPlan, WindowPlan, WindowSpec,
-    };
-    use crate::row::{ColumnIx, ColumnKind, ColumnSpec, Schema};
-    use crate::snapshot::RestoreRules;
-    use crate::time::Span;
-
-    const START: i64 = 10 * 3_600_000;
-
-    fn at(minutes: i64, seconds: i64) -> Option<i64> {
-        Some(START + minutes * 60_000 + seconds * 1_000)
-    }
-
-    fn plan(effective: Effective, trigger: TriggerPlan) -> CheckedPlan {
-        let column = |name: &str, kind| ColumnSpec { name: name.to_owned(), kind };
-        let columns = vec![column("time", ColumnKind::Time), column("k", ColumnKind::Integer)];
-        let plan = Plan {
-            flow: None,
-            schema: Schema { columns },
-            watermark: Some(WatermarkPlan {
-                column: ColumnIx(0),
-                delay: Span::minutes(2),
-                generator: GeneratorPlan::GlobalMax,
-                effective,
-                fallback: None,
-                guard: None,
-                initial: EventTime::MIN,
-            }),
-            lineage: Vec::new(),
-            operator: Some(WindowPlan {
-                time: "time".to_owned(),
-                window: WindowSpec {
-                    size: Span::minutes(10),
-                    slide: Span::minutes(10),
-                    offset: Span::ZERO,
-                },
-                keys: vec![ColumnIx(1)],
-                aggregates: vec![Aggregate::Count],
-                late: LateRule::Event,
-                late_policy: LatePolicy::Drop,
-            }),
-            output: OutputMode::Append,
-            sink: Sink::Append,
-            trigger,
-        };
-        CheckedPlan::new(plan).expect("a good plan").0
-    }
-
-    fn row(id: u64, time: Option<i64>) -> RowBatch {
-        let mut rows = RowBatch::new(2);
-        rows.push(ItemId(id), PartitionId(0), ProcTime(0), &[time, Some(1)]);
-        rows
-    }
-
-    /// S3 to S5: with two minutes of delay the arrival of 10:12:00 closes 10:00 to 10:10.
-    #[test]
-    fn the_closing_instant_is_an_arrival_and_what_comes_after_is_not_counted() {
-        let plan = plan(Effective::Row, TriggerPlan::Row);
-        let mut job = Job::new(plan.clone(), ProcTime(0), 1);
-        let mut out = Output::new(&plan);
-        job.arrive(&row(1, at(8, 30)), &mut out);
-        assert!(out.firings.is_empty());
-        job.arrive(&row(2, at(12, 0)), &mut out);
-        assert_eq!(out.firings.len(), 1);
-        assert_eq!(out.firings[0].window.end, EventTime(START + 600_000));
-        out.clear();
-        job.arrive(&row(3, at(9, 55)), &mut out);
-        let Fate::Late(late) = out.records[0].fate else { panic!("late: {:?}", out.records) };
-        assert_eq!(late.in_force.set_by, Some(ItemId(2)));
-        assert_eq!(
-            late.saving,
-            crate::late::Saving::Delay {
-                smallest: Span::seconds(125),
-                largest: Span::seconds(125)
-            }
-        );
-    }
-
-    #[test]
-    fn rows_of_one_batch_do_not_make_one_another_late() {
-        let plan = plan(Effective::NextBatch, TriggerPlan::Batch);
-        let mut job = Job::new(plan.clone(), ProcTime(0), 1);
-        let mut out = Output::new(&plan);
-        for (id, time) in [(1, at(12, 0)), (2, at(9, 55))] {
-            job.arrive(&row(id, time), &mut out);
-        }
-        job.batch(ItemId(3), &mut out);
-        assert!(out.records.is_empty() && out.firings.is_empty());
-        job.batch(ItemId(4), &mut out);
-        assert_eq!(out.firings.len(), 1);
-    }
-
-    #[test]
-    fn a_restored_job_goes_on_as_the_one_that_was_saved() {
-        let plan = plan(Effective::BatchAfterNext, TriggerPlan::Batch);
-        let mut job = Job::new(plan.clone(), ProcTime(0), 1);
-        let mut out = Output::new(&plan);
-        job.run_batch(&row(1, at(1, 0)), ItemId(2), &mut out);
-        job.run_batch(&row(3, at(30, 0)), ItemId(4), &mut out);
-        let bytes = job.snapshot();
-        let mut again =
-            Job::restore(plan, &bytes, 99, RestoreRules::EXACT).expect("a good snapshot");
-        assert_eq!(again.snapshot(), bytes);
-        out.clear();
-        job.batch(ItemId(5), &mut out);
-        let fired: Vec<_> = out.firings.iter().map(|it| it.window).collect();
-        out.clear();
-        again.batch(ItemId(5), &mut out);
-        assert_eq!(out.firings.iter().map(|it| it.window).collect::<Vec<_>>(), fired);
-        assert_eq!(fired.len(), 1);
-    }
-}
+mod tests;

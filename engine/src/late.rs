@@ -140,6 +140,26 @@ pub fn windows_lost(rule: LateRule, of: &Assigner, time: EventTime, w: EventTime
     }
 }
 
+/// The largest watermark at which a row is on time, where it is judged as a whole: it is late iff
+/// this is `< w`. `end` is the end of its (tumbling) window, for the rules that judge windows.
+#[inline]
+pub fn last_on_time(rule: LateRule, time: EventTime, end: EventTime) -> EventTime {
+    match rule {
+        LateRule::Event => time,
+        LateRule::EventInclusive => time - Span(1),
+        LateRule::WindowEnd | LateRule::Frame => end - Span(1),
+    }
+}
+
+/// What is left of a grace that is granted to the times of rows: nothing where windows are judged.
+#[inline]
+pub const fn grace(rule: LateRule, granted: Span) -> Span {
+    match rule {
+        LateRule::Event | LateRule::EventInclusive => granted,
+        LateRule::WindowEnd | LateRule::Frame => Span::ZERO,
+    }
+}
+
 /// What would have saved a row that lost its `lost` earliest windows.
 pub fn saving(
     rule: LateRule,
@@ -211,6 +231,22 @@ mod tests {
         let (at, w) = (EventTime(12), EventTime(12));
         assert_eq!(windows_lost(LateRule::Event, &sliding(), at, w), (0, 2));
         assert_eq!(windows_lost(LateRule::EventInclusive, &sliding(), at, w), (2, 2));
+    }
+
+    #[test]
+    fn a_row_of_one_window_is_late_as_a_whole_behind_its_last_watermark() {
+        let grid = WindowSpec { size: Span(10), slide: Span(10), offset: Span(3) };
+        let grid = Assigner::new(grid);
+        let rules =
+            [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
+        for (time, w) in (-25..25).flat_map(|t| (-45..45).map(move |w| (t, EventTime(w)))) {
+            let time = EventTime(time);
+            let end = grid.window_from(grid.frame(time)).end;
+            for rule in rules {
+                let late = last_on_time(rule, time, end) < w;
+                assert_eq!(windows_lost(rule, &grid, time, w).0, u32::from(late), "{rule:?}");
+            }
+        }
     }
 
     #[test]

@@ -7,8 +7,9 @@
 //! # The map
 //!
 //! `time` < `row` < {`window`, `watermark`, `late`, `output`} < {`plan`, `profile`, `state`} <
-//! `operator` < `pipeline` < `trigger` < `job` < {`progress`, `snapshot`}.
+//! `operator` < {`pipeline`, `flow`} < `trigger` < `job` < {`progress`, `snapshot`}.
 
+pub mod flow;
 pub mod job;
 pub mod late;
 pub mod operator;

@@ -322,6 +322,12 @@ pub enum IgnoredWhy {
     HeartbeatGuarded,
     /// The query had ended or stopped.
     QueryStopped,
+    /// The plan has no input of this number.
+    NoSuchInput,
+    /// The input has no task of this number.
+    NoSuchTask,
+    /// The plan has no levels of combination that could be steered.
+    NoLevels,
 }
 
 impl IgnoredWhy {
@@ -334,6 +340,9 @@ impl IgnoredWhy {
             Self::TriggerDecides => "under this trigger a batch does not end here",
             Self::HeartbeatGuarded => "the heartbeat's time is out of range or from the future",
             Self::QueryStopped => "the query has ended or stopped",
+            Self::NoSuchInput => "the plan has no such input",
+            Self::NoSuchTask => "the input has no such task",
+            Self::NoLevels => "the plan has no levels of combination",
         }
     }
 }
@@ -388,4 +397,28 @@ pub struct StepRecord {
     pub event_time_sum: i128,
     /// How many rows carried an event time.
     pub event_time_rows: u64,
+}
+
+impl StepRecord {
+    /// The record of a step that has done nothing yet.
+    pub const fn empty(step: u64, kind: StepKind, now: ProcTime) -> Self {
+        Self {
+            step,
+            kind,
+            now,
+            late: EventTime::MIN,
+            evict: EventTime::MIN,
+            candidate: EventTime::MIN,
+            watermark: EventTime::MIN,
+            rows_in: 0,
+            rows_counted: 0,
+            rows_dropped: 0,
+            windows_missed: 0,
+            groups_removed: 0,
+            event_time_min: EventTime::MAX,
+            event_time_max: EventTime::MIN,
+            event_time_sum: 0,
+            event_time_rows: 0,
+        }
+    }
 }

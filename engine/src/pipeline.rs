@@ -73,7 +73,7 @@ impl Pipeline {
             plan: plan.clone(),
             generator,
             in_force,
-            record: empty_record(),
+            record: StepRecord::empty(0, StepKind::Probe, ProcTime(0)),
             evaluated: false,
             exceptions: Vec::new(),
             closings: Vec::new(),
@@ -90,7 +90,7 @@ impl Pipeline {
 
     /// A step begins.
     pub fn begin(&mut self, step: u64, kind: StepKind, now: ProcTime) {
-        self.record = StepRecord { step, kind, now, ..empty_record() };
+        self.record = StepRecord::empty(step, kind, now);
         self.record.late = self.late_now().watermark;
         self.record.evict = self.schedule.evict().watermark;
         self.evaluated = false;
@@ -375,26 +375,5 @@ impl Pipeline {
     /// The record of the last step.
     pub const fn last_record(&self) -> &StepRecord {
         &self.record
-    }
-}
-
-const fn empty_record() -> StepRecord {
-    StepRecord {
-        step: 0,
-        kind: StepKind::Probe,
-        now: ProcTime(0),
-        late: EventTime::MIN,
-        evict: EventTime::MIN,
-        candidate: EventTime::MIN,
-        watermark: EventTime::MIN,
-        rows_in: 0,
-        rows_counted: 0,
-        rows_dropped: 0,
-        windows_missed: 0,
-        groups_removed: 0,
-        event_time_min: EventTime::MAX,
-        event_time_max: EventTime::MIN,
-        event_time_sum: 0,
-        event_time_rows: 0,
     }
 }

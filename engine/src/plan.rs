@@ -10,6 +10,7 @@ pub mod check;
 pub mod flow;
 pub mod levels;
 pub mod problem;
+pub mod restore;
 
 use crate::row::{ColumnIx, Schema};
 use crate::time::{EventTime, Span};

@@ -11,6 +11,11 @@
 //!
 //! Invariant: values only, and every name here finds its profile. Source: semantics section 19.
 
+use crate::plan::flow::{Chain, Expiry, FollowUp, NullTime, SessionLate, Sides, Touching};
+use crate::plan::levels::{
+    Emptied, IdleAnchor, IdleEnd, LevelAllIdle, LevelPlan, LevelRules, PausedIdle, Waking,
+};
+use crate::plan::restore::RestoreRules;
 use crate::plan::{AllIdle, Effective, GeneratorPlan, LateRule, Rejoin};
 use crate::time::{EventTime, Span};
 
@@ -29,18 +34,89 @@ pub struct Profile {
     pub generator: GeneratorPlan,
     /// When a watermark takes effect.
     pub effective: Effective,
-    /// Who is late.
+    /// Who is late for a window.
     pub late: LateRule,
+    /// Who is late where no window is: dedup, a group by the event time.
+    pub late_bare: LateRule,
+    /// Who is late for a session.
+    pub session_late: SessionLate,
+    /// Whether touching sessions are one.
+    pub touching: Touching,
+    /// Who is late in a join, and what leaves it when.
+    pub join: JoinRules,
+    /// Which value judges rows that a stage hands to the next.
+    pub chain: Chain,
+    /// Whether batches without data follow a batch that moved the watermark.
+    pub follow_up: FollowUp,
+    /// What a null event time is.
+    pub null_time: NullTime,
+    /// What a restart remembers.
+    pub restore: RestoreRules,
     /// How an idle partition returns, where a plan sets an idle timeout.
     pub rejoin: Rejoin,
     /// The candidate when all partitions are idle, where a plan sets an idle timeout.
     pub all_idle: AllIdle,
+    /// How a watermark goes through levels, where the engine has them; a plan says how many tasks
+    /// there are and how long silence is.
+    pub levels: Option<LevelRules>,
     /// The watermark before the first row.
     pub initial: EventTime,
     /// The delay where a plan says none. Only the founding text has one of its own; elsewhere it is
     /// zero, about which the plan check warns.
     pub delay: Span,
 }
+
+/// An engine's rules for joins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JoinRules {
+    /// Who is late.
+    pub late: LateRule,
+    /// How long a row may be behind before it is late.
+    pub grace: Span,
+    /// When a stored row leaves.
+    pub expiry: Expiry,
+    /// Whose watermark judges and removes.
+    pub sides: Sides,
+}
+
+/// Spark: one watermark for both sides; t <= w is late, and a row leaves strictly after its bound,
+/// of several the loosest (spark-rules 3 and 5).
+const SPARK_JOIN: JoinRules = JoinRules {
+    late: LateRule::EventInclusive,
+    grace: Span::ZERO,
+    expiry: Expiry { at_bound: false, with_grace: false, own_time: false, loosest: true },
+    sides: Sides::Combined,
+};
+
+/// Flink: late iff t < w - 1 in our numbers, gone at its own time at the earliest, the millisecond of
+/// grace not counted there: the boundary hole (flink-rules 7, FLINK-33524).
+const FLINK_JOIN: JoinRules = JoinRules {
+    late: LateRule::Event,
+    grace: Span(1),
+    expiry: Expiry { at_bound: false, with_grace: false, own_time: true, loosest: false },
+    sides: Sides::Combined,
+};
+
+/// One level of Flink: who wakes behind holds the others up, who is last flushes.
+const FLINK_LEVEL: LevelPlan =
+    LevelPlan { rejoin: Rejoin::Hold, all_idle: LevelAllIdle::Flush, waking: Waking::AtOnce };
+
+/// Flink 2.3.0, its open bugs included (flink-rules 2 and 3): a task that wakes below its old watermark
+/// is not heard (FLINK-40504); between tasks the flush depends on who is last (FLINK-40475); a task
+/// that lost its last partition is never idle (FLINK-39586).
+const FLINK_LEVELS: LevelRules = LevelRules {
+    partitions: LevelPlan { waking: Waking::WithProgress, ..FLINK_LEVEL },
+    tasks: LevelPlan {
+        rejoin: Rejoin::CatchUp,
+        all_idle: LevelAllIdle::FlushIfLast,
+        ..FLINK_LEVEL
+    },
+    inputs: FLINK_LEVEL,
+    anchor: IdleAnchor::FirstQuietProbe,
+    emptied: Emptied::Frozen,
+    idle_end: IdleEnd::Unheard,
+    paused_idle: PausedIdle::Stays,
+};
 
 const EPOCH: EventTime = EventTime(0);
 const PARTITION_MIN: GeneratorPlan = GeneratorPlan::PartitionMin { idle: None };
@@ -54,10 +130,40 @@ const SEED: Profile = Profile {
     generator: GeneratorPlan::GlobalMax,
     effective: Effective::NextBatch,
     late: LateRule::Event,
+    late_bare: LateRule::Event,
+    session_late: SessionLate::Event,
+    touching: Touching::Apart,
+    join: JoinRules {
+        late: LateRule::Event,
+        grace: Span::ZERO,
+        expiry: Expiry::EXACT,
+        sides: Sides::Own,
+    },
+    chain: Chain::Previous,
+    follow_up: FollowUp::Never,
+    null_time: NullTime::Nowhere,
+    restore: RestoreRules::EXACT,
     rejoin: Rejoin::Hold,
     all_idle: AllIdle::Flush,
+    levels: None,
     initial: EventTime::MIN,
     delay: Span::minutes(10),
+};
+
+/// What all of Spark has in common.
+const SPARK: Profile = Profile {
+    verified: false,
+    late: LateRule::WindowEnd,
+    late_bare: LateRule::EventInclusive,
+    session_late: SessionLate::Proto,
+    touching: Touching::Merge,
+    join: SPARK_JOIN,
+    follow_up: FollowUp::WhenMoved,
+    null_time: NullTime::Epoch,
+    restore: RestoreRules::GLOBAL_ONLY,
+    initial: EPOCH,
+    delay: Span::ZERO,
+    ..SEED
 };
 
 const ALL: [Profile; 9] = [
@@ -66,45 +172,32 @@ const ALL: [Profile; 9] = [
         name: "spark-4",
         about: "Spark Structured Streaming 4, several stateful operators allowed (the default)",
         verified: false,
-        missing: &[
-            "batches without data after a batch that moved the watermark",
-            "a null event time counts as 0 for the watermark",
-            "a restart forgets what each input has shown",
-        ],
+        missing: &["nothing holds the profile against the recordings yet"],
         effective: Effective::BatchAfterNext,
-        late: LateRule::WindowEnd,
-        initial: EPOCH,
-        delay: Span::ZERO,
-        ..SEED
+        ..SPARK
     },
     Profile {
         name: "spark-compat",
         about: "Spark with spark.sql.streaming.statefulOperator.allowMultiple=false",
         verified: false,
-        missing: &[
-            "batches without data after a batch that moved the watermark",
-            "a null event time counts as 0 for the watermark",
-            "a restart forgets what each input has shown",
-        ],
-        late: LateRule::WindowEnd,
-        initial: EPOCH,
-        delay: Span::ZERO,
-        ..SEED
+        missing: &["nothing holds the profile against the recordings yet"],
+        chain: Chain::Same,
+        ..SPARK
     },
     Profile {
         name: "flink",
         about: "Flink 2.3, DataStream windows",
         verified: false,
-        missing: &[
-            "periodic probes: the watermark moves, and windows close, at emissions only",
-            "idleness counts from the first quiet probe",
-            "two levels of combination with different rules for a partition that wakes",
-            "allowed lateness",
-            "a restart forgets every watermark",
-        ],
+        missing: &["nothing holds the profile against the recordings yet"],
         generator: PARTITION_MIN,
+        effective: Effective::Probe,
         late: LateRule::WindowEnd,
+        session_late: SessionLate::Merged,
+        touching: Touching::Merge,
+        join: FLINK_JOIN,
+        restore: RestoreRules::NO_WATERMARK,
         rejoin: Rejoin::CatchUp,
+        levels: Some(FLINK_LEVELS),
         delay: Span::ZERO,
         ..SEED
     },
@@ -115,6 +208,9 @@ const ALL: [Profile; 9] = [
         missing: &["a stream time per task and per operator", "grace", "a restart forgets it"],
         effective: Effective::Row,
         late: LateRule::WindowEnd,
+        session_late: SessionLate::Merged,
+        touching: Touching::Merge,
+        restore: RestoreRules::NO_WATERMARK,
         delay: Span::ZERO,
         ..SEED
     },

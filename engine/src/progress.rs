@@ -8,6 +8,7 @@
 //! Invariant: computed when asked; a step that nobody asks about costs nothing here.
 
 use crate::job::Job;
+use crate::job::query::Query;
 use crate::row::PartitionId;
 use crate::time::EventTime;
 use crate::watermark::member::MemberState;
@@ -85,11 +86,10 @@ pub struct PartitionProgress {
 impl Job {
     /// The last step, in full.
     pub fn progress(&self) -> Progress {
-        let record = self.pipeline.last_record();
+        let record = self.query.last_record();
         let finite = |it: EventTime| it.is_finite().then_some(it.0);
         let rows = i128::from(record.event_time_rows);
         let avg = (0 < rows).then(|| record.event_time_sum.div_euclid(rows) as i64);
-        let operator = self.pipeline.operator.as_ref();
         Progress {
             batch_id: record.step,
             timestamp: record.now.0,
@@ -100,16 +100,7 @@ impl Job {
                 avg,
                 watermark: finite(record.evict),
             },
-            state_operators: operator
-                .map(|it| StateOperator {
-                    num_rows_total: it.groups(),
-                    num_rows_updated: it.groups_updated(record.step),
-                    num_rows_removed: record.groups_removed,
-                    num_rows_dropped_by_watermark: self.pipeline.groups_dropped(),
-                    memory_used_bytes: it.memory_bytes(),
-                })
-                .into_iter()
-                .collect(),
+            state_operators: self.state_operators(),
             windows_missed: record.windows_missed,
             rows_dropped: record.rows_dropped,
             partitions: self
@@ -123,7 +114,38 @@ impl Job {
                     rows: it.rows,
                 })
                 .collect(),
-            held_by: self.pipeline.generator.holder().map(|PartitionId(it)| it),
+            held_by: match &self.query {
+                Query::Plain(it) => it.generator.holder().map(|PartitionId(it)| it),
+                Query::Flow(_) => None,
+            },
+        }
+    }
+
+    /// One per stage that keeps state, the last stage first as Spark reports them.
+    fn state_operators(&self) -> Vec<StateOperator> {
+        match &self.query {
+            Query::Plain(pipeline) => pipeline
+                .operator
+                .iter()
+                .map(|it| StateOperator {
+                    num_rows_total: it.groups(),
+                    num_rows_updated: it.groups_updated(pipeline.last_record().step),
+                    num_rows_removed: pipeline.last_record().groups_removed,
+                    num_rows_dropped_by_watermark: pipeline.groups_dropped(),
+                    memory_used_bytes: it.memory_bytes(),
+                })
+                .collect(),
+            Query::Flow(flow) => flow
+                .last_stages()
+                .rev()
+                .map(|it| StateOperator {
+                    num_rows_total: it.state_rows,
+                    num_rows_updated: it.updated,
+                    num_rows_removed: it.removed,
+                    num_rows_dropped_by_watermark: it.groups_dropped,
+                    memory_used_bytes: flow.stage_bytes(it.stage),
+                })
+                .collect(),
         }
     }
 }

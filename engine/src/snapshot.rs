@@ -10,13 +10,18 @@
 //! [`SnapshotError`], never a panic and never a wrong state.
 
 pub mod envelope;
+mod v1;
 
+use crate::flow::Flow;
+use crate::flow::saved::{FlowState, Forgets};
 use crate::job::Job;
+use crate::job::query::Query;
 use crate::operator::aggregate::WindowAggregate;
 use crate::operator::aggregate::saved::AggregateState;
 use crate::pipeline::ledger::Ledger;
 use crate::plan::Plan;
 use crate::plan::check::CheckedPlan;
+pub use crate::plan::restore::{Memory, RestoreRules};
 use crate::row::Dictionary;
 use crate::time::ProcTime;
 use crate::trigger::Trigger;
@@ -26,50 +31,12 @@ pub use envelope::SnapshotError;
 use serde::{Deserialize, Serialize};
 
 /// The version that this build writes; it reads all from 1 on.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// More steps are refused: nobody counts so far, and one more must not overflow.
 const STEPS_MAX: u64 = 1 << 62;
 
-/// What a restart brings back: engines differ in what they forget, so that is a knob too.
-///
-/// `Kept` everywhere is exact resumption. Spark keeps the global watermark and forgets what each
-/// input had shown; Flink forgets every watermark and all idleness (spark-rules 7, flink-rules 8).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct RestoreRules {
-    /// w, c, c* and what is in force for lateness and eviction.
-    pub watermark: Memory,
-    /// The largest event time of each partition, and of all.
-    pub maxima: Memory,
-    /// Which partitions are idle or unaligned, and for how long they have been silent.
-    pub idleness: Memory,
-    /// The content of open windows.
-    pub windows: Memory,
-    /// Rows lost per open window.
-    pub ledger: Memory,
-}
-
-/// Whether a restart brings something back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Memory {
-    /// It does.
-    Kept,
-    /// It does not: as before the first row.
-    Lost,
-}
-
-impl RestoreRules {
-    /// Exact resumption.
-    pub const EXACT: Self = Self {
-        watermark: Memory::Kept,
-        maxima: Memory::Kept,
-        idleness: Memory::Kept,
-        windows: Memory::Kept,
-        ledger: Memory::Kept,
-    };
-}
-
-/// Version 1.
+/// Version 2.
 #[derive(Debug, Serialize, Deserialize)]
 struct JobState {
     plan: Plan,
@@ -77,26 +44,44 @@ struct JobState {
     steps: u64,
     stopped: bool,
     trigger: Trigger,
-    generator: GeneratorState,
-    schedule: Schedule,
-    ledger: Ledger,
-    operator: Option<AggregateState>,
+    body: Body,
     dictionary: Dictionary,
+}
+
+/// What runs.
+#[derive(Debug, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "one of them exists, for the length of a call")]
+enum Body {
+    /// The plain query.
+    Plain {
+        generator: GeneratorState,
+        schedule: Schedule,
+        ledger: Ledger,
+        operator: Option<AggregateState>,
+    },
+    /// A flow.
+    Flow(FlowState),
 }
 
 impl Job {
     /// The job between two steps, as bytes. Equal jobs give equal bytes.
     pub fn snapshot(&self) -> Vec<u8> {
+        let body = match &self.query {
+            Query::Plain(it) => Body::Plain {
+                generator: it.generator.state().clone(),
+                schedule: it.schedule,
+                ledger: it.ledger.clone(),
+                operator: it.operator.as_ref().map(WindowAggregate::save),
+            },
+            Query::Flow(it) => Body::Flow(it.save()),
+        };
         let state = JobState {
             plan: Plan::clone(self.plan()),
             clock: self.now,
             steps: self.steps,
             stopped: self.stopped,
             trigger: self.trigger,
-            generator: self.pipeline.generator.state().clone(),
-            schedule: self.pipeline.schedule,
-            ledger: self.pipeline.ledger.clone(),
-            operator: self.pipeline.operator.as_ref().map(WindowAggregate::save),
+            body,
             dictionary: self.dictionary.clone(),
         };
         let payload = postcard::to_allocvec(&state).expect("plain data can be written");
@@ -114,66 +99,135 @@ impl Job {
         hash_seed: u64,
         rules: RestoreRules,
     ) -> Result<Self, SnapshotError> {
-        let (_, payload) = envelope::open(bytes, VERSION)?;
-        let refuse = |expected, found: String| SnapshotError::Payload {
-            offset: envelope::PAYLOAD_AT,
-            expected,
-            found,
-        };
-        let (state, rest): (JobState, _) = postcard::take_from_bytes(payload)
-            .map_err(|it| refuse("the state of a job", it.to_string()))?;
-        if !rest.is_empty() {
-            return Err(SnapshotError::Payload {
-                offset: envelope::PAYLOAD_AT + (payload.len() - rest.len()) as u64,
-                expected: "the end of the state",
-                found: format!("{} more bytes", rest.len()),
-            });
-        }
+        let state = read(bytes)?;
         if state.plan != *plan {
             return Err(SnapshotError::Plan { what: difference(&state.plan, &plan) });
         }
+        Self::resume(plan, state, hash_seed, rules)
+    }
+
+    /// The same under a changed plan: a step with a name, because state means what the plan says. A
+    /// flow may change the delays of its marks and whether steps without data follow; everything
+    /// else must be as it was. The watermark that has been reached does not move back.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore).
+    pub fn migrate(
+        plan: CheckedPlan,
+        bytes: &[u8],
+        hash_seed: u64,
+        rules: RestoreRules,
+    ) -> Result<Self, SnapshotError> {
+        let state = read(bytes)?;
+        let mut old = state.plan.clone();
+        if let (Some(old), Some(new)) = (&mut old.flow, &plan.flow) {
+            old.follow_up = new.follow_up;
+            for (old, new) in old.inputs.iter_mut().zip(&new.inputs) {
+                for (old, new) in old.marks.iter_mut().zip(&new.marks) {
+                    old.delay = new.delay;
+                }
+            }
+        }
+        if let (Some(old), Some(new)) = (&mut old.watermark, &plan.watermark) {
+            old.delay = new.delay;
+        }
+        if old != *plan {
+            return Err(SnapshotError::Plan { what: difference(&old, &plan) });
+        }
+        Self::resume(plan, state, hash_seed, rules)
+    }
+
+    fn resume(
+        plan: CheckedPlan,
+        state: JobState,
+        hash_seed: u64,
+        rules: RestoreRules,
+    ) -> Result<Self, SnapshotError> {
         if STEPS_MAX < state.steps {
             return Err(refuse(
                 "a number of steps that can be counted on",
                 state.steps.to_string(),
             ));
         }
-        let mut generator = Generator::load(plan.watermark.as_ref(), state.generator)
-            .map_err(|it| refuse("the state of a watermark generator", it))?;
-        generator.forget(
-            rules.watermark == Memory::Lost,
-            rules.maxima == Memory::Lost,
-            rules.idleness == Memory::Lost,
-            state.clock,
-        );
-        let operator = match (&state.operator, &plan.operator) {
-            (Some(it), Some(_)) => Some(
-                WindowAggregate::load(&plan, hash_seed, it)
-                    .map_err(|it| refuse("the state of a window operator", it))?,
-            ),
-            (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => {
-                return Err(refuse("one state per operator", "another number".to_owned()));
-            }
-        };
         let mut job = Self::new(plan, state.clock, hash_seed);
-        let schedule = match rules.watermark {
-            Memory::Kept => state.schedule,
-            Memory::Lost => job.pipeline.schedule,
-        };
-        let ledger = match rules.ledger {
-            Memory::Kept => state.ledger,
-            Memory::Lost => Ledger::default(),
-        };
-        job.pipeline.resume(generator, schedule, ledger);
-        if rules.windows == Memory::Kept {
-            job.pipeline.operator = operator;
+        match (state.body, &mut job.query) {
+            (Body::Plain { generator, schedule, ledger, operator }, Query::Plain(pipeline)) => {
+                let mut generator = Generator::load(job.plan.watermark.as_ref(), generator)
+                    .map_err(|it| refuse("the state of a watermark generator", it))?;
+                generator.forget(
+                    rules.watermark == Memory::Lost,
+                    rules.maxima == Memory::Lost,
+                    rules.idleness == Memory::Lost,
+                    state.clock,
+                );
+                let operator = match (&operator, &job.plan.operator) {
+                    (Some(it), Some(_)) => Some(
+                        WindowAggregate::load(&job.plan, hash_seed, it)
+                            .map_err(|it| refuse("the state of a window operator", it))?,
+                    ),
+                    (None, None) => None,
+                    (Some(_), None) | (None, Some(_)) => {
+                        return Err(refuse("one state per operator", "another number".to_owned()));
+                    }
+                };
+                let schedule = match rules.watermark {
+                    Memory::Kept => schedule,
+                    Memory::Lost => pipeline.schedule,
+                };
+                let ledger = match rules.ledger {
+                    Memory::Kept => ledger,
+                    Memory::Lost => Ledger::default(),
+                };
+                pipeline.resume(generator, schedule, ledger);
+                if rules.windows == Memory::Kept {
+                    pipeline.operator = operator;
+                }
+            }
+            (Body::Flow(saved), Query::Flow(flow)) => {
+                let forgets = Forgets {
+                    watermark: rules.watermark == Memory::Lost,
+                    maxima: rules.maxima == Memory::Lost,
+                    idleness: rules.idleness == Memory::Lost,
+                    stages: rules.windows == Memory::Lost,
+                };
+                **flow = Flow::load(&job.plan, saved, forgets, state.clock)
+                    .map_err(|it| refuse("the state of a flow", it))?;
+            }
+            (Body::Plain { .. }, Query::Flow(_)) | (Body::Flow(_), Query::Plain(_)) => {
+                return Err(refuse("the state of this plan", "another kind".to_owned()));
+            }
         }
         job.trigger = state.trigger;
         job.steps = state.steps;
         job.stopped = state.stopped;
         job.dictionary = state.dictionary;
         Ok(job)
+    }
+}
+
+fn refuse(expected: &'static str, found: String) -> SnapshotError {
+    SnapshotError::Payload { offset: envelope::PAYLOAD_AT, expected, found }
+}
+
+/// The state in an envelope of any version.
+fn read(bytes: &[u8]) -> Result<JobState, SnapshotError> {
+    let (version, payload) = envelope::open(bytes, VERSION)?;
+    let no_state = |it: postcard::Error| refuse("the state of a job", it.to_string());
+    let (state, rest) = if version == 1 {
+        let (state, rest): (v1::JobStateV1, _) =
+            postcard::take_from_bytes(payload).map_err(no_state)?;
+        (state.into(), rest)
+    } else {
+        postcard::take_from_bytes::<JobState>(payload).map_err(no_state)?
+    };
+    if rest.is_empty() {
+        Ok(state)
+    } else {
+        Err(SnapshotError::Payload {
+            offset: envelope::PAYLOAD_AT + (payload.len() - rest.len()) as u64,
+            expected: "the end of the state",
+            found: format!("{} more bytes", rest.len()),
+        })
     }
 }
 
@@ -187,6 +241,8 @@ fn difference(a: &Plan, b: &Plan) -> &'static str {
         "the window, its keys or its aggregates"
     } else if a.trigger != b.trigger {
         "the trigger"
+    } else if a.flow != b.flow {
+        "the inputs or the stages"
     } else {
         "the output"
     }

@@ -17,6 +17,7 @@
 
 mod expected;
 mod figures;
+pub mod flow;
 mod keys;
 mod members;
 mod schedule;

@@ -198,7 +198,7 @@ impl Generator {
     /// Where a partition stands; numbers from 0 without gaps are found at once.
     #[inline]
     fn slot(&self, partition: PartitionId) -> Result<usize, usize> {
-        let guess = partition.0 as usize;
+        let guess = partition.number() as usize;
         if self.state.members.get(guess).is_some_and(|it| it.partition == partition) {
             return Ok(guess);
         }
@@ -208,7 +208,7 @@ impl Generator {
     /// The member, added now where it is new.
     #[inline]
     fn slot_or_new(&mut self, partition: PartitionId, at: ProcTime) -> usize {
-        let guess = partition.0 as usize;
+        let guess = partition.number() as usize;
         match self.state.members.get(guess) {
             Some(member) if member.partition == partition => guess,
             Some(_) | None => self.searched_slot_or_new(partition, at),
@@ -240,6 +240,13 @@ impl Generator {
             let candidate = self.state.candidate;
             let rejoin = self.rejoin();
             self.changed |= idle::hear(&mut self.state.members[slot], rejoin, candidate, at);
+        }
+    }
+
+    /// So much of the past was nobody's silence.
+    pub fn excuse(&mut self, by: Span) {
+        for member in &mut self.state.members {
+            member.last_activity = member.last_activity + by;
         }
     }
 
@@ -360,6 +367,17 @@ impl Generator {
     #[inline]
     pub fn guard(&self, time: EventTime, at: ProcTime) -> GuardVerdict {
         guard::judge(self.guard, time, at)
+    }
+
+    /// How far a partition has come; `MIN` where it is not known.
+    pub fn max_of(&self, partition: PartitionId) -> EventTime {
+        self.slot(partition).map_or(EventTime::MIN, |it| self.state.members[it].max)
+    }
+
+    /// Takes notice of an event time of a partition that is known.
+    pub fn show(&mut self, partition: PartitionId, time: EventTime, id: ItemId, at: ProcTime) {
+        let slot = self.slot_or_new(partition, at);
+        self.observe(slot, time, id);
     }
 
     /// Takes notice of an event time of the member at `slot`. True where c may have changed.

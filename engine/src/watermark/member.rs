@@ -61,6 +61,15 @@ pub enum Change {
     Finish(PartitionId),
 }
 
+impl Change {
+    /// The partition that changes.
+    pub const fn partition(self) -> PartitionId {
+        match self {
+            Self::Add(it, _) | Self::Remove(it) | Self::Move(it, _) | Self::Finish(it) => it,
+        }
+    }
+}
+
 impl Member {
     /// A partition that has just appeared: active, with nothing shown.
     pub const fn new(partition: PartitionId, at: ProcTime) -> Self {

@@ -1,0 +1,133 @@
+//! From the verdict of a stage to the fate of a row.
+//!
+//! Invariant: every row that the first stateful stage did not simply take leaves one record.
+
+use crate::late::{InForce, LateCause, LateRow, Saving};
+use crate::operator::stage::{Judged, StageVerdict};
+use crate::output::{Fate, Output, RowRecord, StepRecord};
+use crate::plan::flow::{GlobalPlan, SessionLate, StagePlan};
+use crate::plan::{LatePolicy, LateRule};
+use crate::row::RowBatch;
+use crate::time::EventTime;
+
+/// Turns what the first stateful stage says of rows into their fates.
+pub(super) struct Judging<'a> {
+    pub(super) plan: &'a StagePlan,
+    pub(super) step: u64,
+    /// What judged the rows of each side.
+    pub(super) late: [InForce; 2],
+    /// How far the own partition of each row had come; `None` where rows were written by a stage.
+    pub(super) own: Option<&'a [Vec<EventTime>; 2]>,
+    /// Whether a row has a record already, which says that it did not move the watermark.
+    pub(super) some_do_not_advance: bool,
+}
+
+impl Judging<'_> {
+    /// Records the fate of one row.
+    pub(super) fn record(
+        &self,
+        rows: &RowBatch,
+        it: &Judged,
+        record: &mut StepRecord,
+        out: &mut Output,
+    ) {
+        let (id, partition) = (rows.ids[it.row], rows.partitions[it.row]);
+        let counted = matches!(it.verdict, StageVerdict::Late { kept, .. } if 0 < kept);
+        if !counted {
+            record.rows_counted -= 1;
+        }
+        // A row from the future that is not counted all the same has one fate, not two.
+        if self.some_do_not_advance {
+            out.records.retain(|record| record.id != id || record.step != self.step);
+        }
+        let fate = match it.verdict {
+            StageVerdict::Late { lost, kept, one, all, .. } => {
+                record.windows_missed += u64::from(lost);
+                record.rows_dropped += u64::from(kept == 0);
+                let late = self.late(rows, it, lost, kept, one, all);
+                if late.destination == LatePolicy::SideOutput {
+                    let cells: Vec<_> = rows.columns.iter().map(|cell| cell.get(it.row)).collect();
+                    out.side.columns.resize_with(cells.len(), Default::default);
+                    out.side.push(id, partition, rows.arrivals[it.row], &cells);
+                }
+                Fate::Late(late)
+            }
+            StageVerdict::Duplicate(of) => Fate::Duplicate { of },
+            StageVerdict::NoTime => Fate::NoTime,
+            StageVerdict::NoWindow => Fate::NoWindow,
+            StageVerdict::NoGap => Fate::NoGap,
+        };
+        out.records.push(RowRecord { id, partition, step: self.step, fate });
+    }
+
+    fn late(
+        &self,
+        rows: &RowBatch,
+        it: &Judged,
+        lost: u32,
+        kept: u32,
+        one: EventTime,
+        all: EventTime,
+    ) -> LateRow {
+        let in_force = self.late[it.side];
+        let time = self.plan.times()[it.side].and_then(|at| rows.columns[at.0].get(it.row));
+        let own = self.own.map_or(EventTime::MIN, |own| own[it.side][it.row]);
+        let from_the_start = in_force.fallback.is_none() && !in_force.candidate.is_finite();
+        let saving = if in_force.watermark == EventTime::MAX || from_the_start {
+            Saving::Nothing
+        } else if let Some(behind) = in_force.fallback {
+            Saving::Fallback {
+                smallest: in_force.watermark.since(one) + behind,
+                largest: in_force.watermark.since(all) + behind,
+            }
+        } else {
+            Saving::Delay {
+                smallest: in_force.candidate.since(one),
+                largest: in_force.candidate.since(all),
+            }
+        };
+        let cause = if in_force.watermark == EventTime::MAX {
+            LateCause::EndOfInput
+        } else if in_force.fallback.is_some() {
+            LateCause::WallClock
+        } else if !in_force.candidate.is_finite() {
+            LateCause::InitialWatermark
+        } else if own <= all {
+            LateCause::LaggingPartition
+        } else {
+            LateCause::Straggler
+        };
+        let (rule, destination) = rule_of(self.plan);
+        LateRow {
+            id: rows.ids[it.row],
+            partition: rows.partitions[it.row],
+            time: time.map_or(EventTime::MIN, EventTime),
+            rule,
+            in_force,
+            windows_lost: lost,
+            windows_kept: kept,
+            saving,
+            cause,
+            destination,
+        }
+    }
+}
+
+/// The rule that a stage judges by, in the words of records.
+const fn rule_of(plan: &StagePlan) -> (LateRule, LatePolicy) {
+    match plan {
+        StagePlan::Window(it) => (it.late, it.late_policy),
+        StagePlan::Session(it) => {
+            let rule = match it.late {
+                SessionLate::Event => LateRule::Event,
+                SessionLate::Proto | SessionLate::Merged => LateRule::WindowEnd,
+            };
+            (rule, it.late_policy)
+        }
+        StagePlan::Dedup(it) => (it.late, it.late_policy),
+        StagePlan::Join(it) => (it.late, it.late_policy),
+        StagePlan::AsOf(it) => (LateRule::Event, it.late_policy),
+        StagePlan::Global(GlobalPlan { time: Some((_, rule)), .. }) => (*rule, LatePolicy::Drop),
+        _ => (LateRule::Event, LatePolicy::Drop),
+    }
+}

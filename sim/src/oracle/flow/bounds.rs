@@ -1,0 +1,137 @@
+//! Which value judges and removes at which stage.
+//!
+//! The first stateful stage has the bounds of the step; behind it every stage sees what the one
+//! before lets through: a join the least of w_L, w_R, w_R - b' and w_L + a', a stage with allowed
+//! lateness l w - l, count and global windows nothing; +inf always passes.
+//!
+//! Readings. b' and a' of a join are those by which its rows leave (with `loosest` the loosest);
+//! without them, and with windows the window's size - 1 each way. Before the first pass the value
+//! that evicted last is the first W. At the end of input every stage has +inf and judges nobody.
+//!
+//! Invariant: under `Previous` a later stage judges by what evicted before it in the pass before.
+//! Source: semantics 9.
+
+use super::join::Reach;
+use super::source::Values;
+use plimsoll_engine::plan::flow::{Chain, Flow, Sides, StagePlan};
+use plimsoll_engine::time::EventTime;
+
+/// What judges and what removes, per side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Bounds {
+    pub(super) late: [EventTime; 2],
+    pub(super) evict: [EventTime; 2],
+}
+
+/// The values of a pass, for the first stateful stage to choose from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Given {
+    pub(super) late: Values,
+    pub(super) evict: Values,
+}
+
+impl Given {
+    /// The end of input: nobody is judged and everything goes.
+    pub(super) const END: Self = {
+        let (least, most) = (EventTime::MIN, EventTime::MAX);
+        Self {
+            late: Values { all: least, own: [least; 2] },
+            evict: Values { all: most, own: [most; 2] },
+        }
+    };
+}
+
+/// The bounds of all stages, with what evicted in the pass before.
+#[derive(Debug)]
+pub(super) struct Chained {
+    evicted: Vec<[EventTime; 2]>,
+}
+
+impl Chained {
+    pub(super) fn new(flow: &Flow, initial: Values) -> Self {
+        let bounds = along(flow, initial);
+        Self { evicted: bounds }
+    }
+
+    /// The bounds of every stage in this pass.
+    pub(super) fn pass(&mut self, flow: &Flow, given: Given, ends: bool) -> Vec<Bounds> {
+        if ends {
+            let (late, evict) = ([EventTime::MIN; 2], [EventTime::MAX; 2]);
+            self.evicted = vec![evict; flow.stages.len()];
+            return vec![Bounds { late, evict }; flow.stages.len()];
+        }
+        let evicts = along(flow, given.evict);
+        let lates = match flow.chain {
+            Chain::Same => along(flow, given.late),
+            Chain::Previous => {
+                let first = along(flow, given.late);
+                let mut late = self.evicted.clone();
+                let upto = first_stateful(flow).map_or(flow.stages.len(), |it| it + 1);
+                late[..upto].copy_from_slice(&first[..upto]);
+                late
+            }
+        };
+        // Of a join with a watermark per side, a row is judged by its own and removed by the other's.
+        let own = flow.joins() && sides(flow) == Sides::Own;
+        let bounds = lates.iter().zip(&evicts).enumerate().map(|(at, (late, evict))| {
+            let evict = if own && at == 0 { [evict[1], evict[0]] } else { *evict };
+            Bounds { late: *late, evict }
+        });
+        let bounds = bounds.collect();
+        self.evicted = evicts;
+        bounds
+    }
+}
+
+fn first_stateful(flow: &Flow) -> Option<usize> {
+    flow.stages.iter().position(|it| !it.is_stateless())
+}
+
+fn sides(flow: &Flow) -> Sides {
+    match flow.stages.first() {
+        Some(StagePlan::Join(it)) => it.sides,
+        _ => Sides::Combined,
+    }
+}
+
+/// What reaches each stage of one value: w_L and w_R at a join, twice the same elsewhere.
+fn along(flow: &Flow, value: Values) -> Vec<[EventTime; 2]> {
+    let mut now = match sides(flow) {
+        Sides::Own => value.own,
+        Sides::Combined => [value.all; 2],
+    };
+    let mut all = Vec::with_capacity(flow.stages.len());
+    for stage in &flow.stages {
+        all.push(now);
+        now = [through(stage, now); 2];
+    }
+    all
+}
+
+/// What a stage lets through.
+fn through(stage: &StagePlan, [left, right]: [EventTime; 2]) -> EventTime {
+    let least = left.min(right);
+    match stage {
+        StagePlan::Join(it) => {
+            if least == EventTime::MAX {
+                return least;
+            }
+            let reach = Reach::of(it);
+            let less = |w: EventTime, by: Option<i128>| by.map_or(EventTime::MIN, |by| back(w, by));
+            least.min(less(right, reach.upper)).min(less(left, reach.lower.map(|it| -it)))
+        }
+        StagePlan::Window(it) => least - it.lateness,
+        StagePlan::Session(it) => least - it.lateness,
+        StagePlan::Count(_) | StagePlan::Global(_) if least < EventTime::MAX => EventTime::MIN,
+        _ => least,
+    }
+}
+
+/// w - by, where the ends stick.
+fn back(w: EventTime, by: i128) -> EventTime {
+    if !w.is_finite() {
+        return w;
+    }
+    let (least, most) = (i128::from(i64::MIN) + 1, i128::from(i64::MAX) - 1);
+    EventTime((i128::from(w.0) - by).clamp(least, most) as i64)
+}

@@ -1,0 +1,231 @@
+//! Joins: every pair of rows is tried, in the pass in which its later row is taken.
+//!
+//! Left rows come first, in order, then right rows. A row is stored until the rule of its side
+//! removes it; a pair needs the earlier row to be stored. Under an exact expiry that is every pair of
+//! admitted rows that the condition allows.
+//!
+//! Readings. The order of fates: no time, late, then the condition on a side alone. Under
+//! [`NullTime::Epoch`] a row without a time is stored, meets nobody, and only +inf removes it, with
+//! the null row that it is owed. `WindowEnd` and a window's expiry do not count the grace. A left row
+//! that semi has written is gone at once; under anti a matched left row stays until its bound. The
+//! time of a semi, anti or null row is that of its one row.
+//!
+//! Invariant: a row gets at most one null row, and none once it has met somebody. Source: semantics 6.
+
+mod reach;
+
+pub(super) use reach::Reach;
+
+use super::published::Left;
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
+use plimsoll_engine::output::{EmissionKind, RemarkKind};
+use plimsoll_engine::plan::LateRule;
+use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, NullTime};
+use plimsoll_engine::row::{ItemId, PartitionId};
+use plimsoll_engine::time::{EventTime, Span};
+
+const LEFT: usize = 0;
+
+/// A join stage.
+#[derive(Debug)]
+pub(super) struct Join {
+    plan: JoinPlan,
+    reach: Reach,
+    acts: bool,
+    null: NullTime,
+    hindsight: Span,
+    stored: [Vec<Stored>; 2],
+    unmatched: [Vec<Left<Stored>>; 2],
+}
+
+#[derive(Clone, Debug)]
+struct Stored {
+    id: ItemId,
+    partition: PartitionId,
+    cells: Cells,
+    time: Option<EventTime>,
+    matched: bool,
+}
+
+impl Join {
+    pub(super) fn new(plan: &JoinPlan, acts: bool, null: NullTime, hindsight: Span) -> Self {
+        let (stored, unmatched) = (Default::default(), Default::default());
+        let reach = Reach::of(plan);
+        Self { plan: plan.clone(), reach, acts, null, hindsight, stored, unmatched }
+    }
+
+    fn writes_pairs(&self) -> bool {
+        !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti)
+    }
+
+    /// Whether a row of this side without a partner is written.
+    fn owed(&self, side: usize) -> bool {
+        match self.plan.kind {
+            JoinKind::Inner | JoinKind::Semi => false,
+            JoinKind::Left | JoinKind::Anti => side == LEFT,
+            JoinKind::Right => side != LEFT,
+            JoinKind::Full => true,
+        }
+    }
+
+    /// Whether the two rows are a pair.
+    fn meet(&self, left: &Stored, right: &Stored) -> bool {
+        let (Some(l), Some(r)) = (left.time, right.time) else { return false };
+        self.plan
+            .on
+            .iter()
+            .all(|(a, b)| left.cells[a.0].is_some() && left.cells[a.0] == right.cells[b.0])
+            && self.alone(LEFT, left)
+            && self.alone(1, right)
+            && reach::within(&self.plan, l, r)
+    }
+
+    /// The condition on rows of one side alone.
+    fn alone(&self, side: usize, row: &Stored) -> bool {
+        self.plan.only_if[side].is_none_or(|it| it.keeps(row.cells[it.column.0]))
+    }
+
+    fn is_late(&self, time: EventTime, w: EventTime) -> bool {
+        match self.plan.late {
+            LateRule::WindowEnd => reach::window_end(&self.plan, time).is_some_and(|it| it <= w),
+            LateRule::EventInclusive => time + self.plan.grace <= w,
+            LateRule::Event | LateRule::Frame => time + self.plan.grace < w,
+        }
+    }
+
+    /// Whether a stored row of this side leaves at this value.
+    fn leaves(&self, side: usize, row: &Stored, w: EventTime) -> bool {
+        w == EventTime::MAX || row.time.is_some_and(|it| self.reach.leaves(&self.plan, side, it, w))
+    }
+
+    fn pair(&self, left: &Stored, right: &Stored, by: &Stored) -> Row {
+        let cells = [&left.cells[..], &right.cells].concat();
+        self.row(by, EmissionKind::Row, left.time.max(right.time), cells)
+    }
+
+    /// The row of one side alone.
+    fn single(&self, side: usize, row: &Stored, kind: EmissionKind) -> Row {
+        let nulls = vec![None; row.cells.len()];
+        let cells = match (self.writes_pairs(), side) {
+            (false, _) => row.cells.clone(),
+            (true, LEFT) => [&row.cells[..], &nulls].concat(),
+            (true, _) => [&nulls[..], &row.cells].concat(),
+        };
+        self.row(row, kind, row.time, cells)
+    }
+
+    fn row(&self, by: &Stored, kind: EmissionKind, time: Option<EventTime>, cells: Cells) -> Row {
+        let time = time.unwrap_or(EventTime::MIN);
+        Row { id: by.id, partition: by.partition, kind, time, pane: 0, cells }
+    }
+
+    /// What a row finds among the stored rows of the other side.
+    fn probe(&mut self, side: usize, mut row: Stored, evict: EventTime, out: &mut Happening) {
+        let mut others = std::mem::take(&mut self.stored[1 - side]);
+        let mut gone = Vec::new();
+        for (at, other) in others.iter_mut().enumerate() {
+            let (left, right) = if side == LEFT { (&row, &*other) } else { (&*other, &row) };
+            if !self.meet(left, right) {
+                continue;
+            }
+            match self.plan.kind {
+                JoinKind::Semi if side == LEFT && !row.matched => {
+                    out.rows.push(self.single(LEFT, &row, EmissionKind::Row));
+                }
+                JoinKind::Semi if side != LEFT => {
+                    let mut written = self.single(LEFT, left, EmissionKind::Row);
+                    (written.id, written.partition) = (row.id, row.partition);
+                    out.rows.push(written);
+                    gone.push(at);
+                }
+                JoinKind::Semi | JoinKind::Anti => {}
+                _ => out.rows.push(self.pair(left, right, &row)),
+            }
+            (row.matched, other.matched) = (true, true);
+        }
+        out.removed += gone.len() as u64;
+        for at in gone.into_iter().rev() {
+            others.remove(at);
+        }
+        self.stored[1 - side] = others;
+        let written = self.plan.kind == JoinKind::Semi && side == LEFT && row.matched;
+        let useless = side != LEFT && self.leaves(side, &row, evict);
+        let waits = self.owed(side) && !row.matched;
+        if !written && (!useless || waits) {
+            self.stored[side].push(row);
+        }
+    }
+
+    /// A dropped row contradicts the null rows of those that it would have met.
+    fn refute(&self, side: usize, row: &Stored, evict: EventTime, out: &mut Happening) {
+        for it in &self.unmatched[1 - side] {
+            let (left, right) = if side == LEFT { (row, &it.what) } else { (&it.what, row) };
+            if self.meet(left, right) {
+                let kind = RemarkKind::Refuted { unmatched: it.what.id };
+                out.remarks.push((row.id, kind, it.is_certain(evict, self.hindsight)));
+            }
+        }
+    }
+
+    fn publish(&mut self, side: usize, row: Stored, out: &mut Happening) {
+        out.rows.push(self.single(side, &row, EmissionKind::Unmatched));
+        let due = row.time.map_or(EventTime::MIN, |it| self.reach.due(&self.plan, side, it));
+        self.unmatched[side].push(Left::new(row, due));
+    }
+}
+
+impl Stage for Join {
+    fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
+        let least = [EventTime::MIN; 2];
+        let (judging, mut evict) =
+            if self.acts { (given.late, given.evict) } else { (least, least) };
+        if given.evict == [EventTime::MAX; 2] {
+            evict = given.evict;
+        }
+        for side in [LEFT, 1] {
+            for (at, row) in given.sides[side].iter().enumerate() {
+                let time = row.cells[self.plan.time[side].0].map(EventTime);
+                let (id, partition, cells) = (row.id, row.partition, row.cells.clone());
+                let row = Stored { id, partition, cells, time, matched: false };
+                if time.is_none() && self.null == NullTime::Nowhere {
+                    out.judged.push((side, at, Verdict::NoTime));
+                    continue;
+                }
+                if let Some(time) = time.filter(|it| self.is_late(*it, judging[side])) {
+                    let bound = judging[side];
+                    out.groups_dropped += 1;
+                    out.judged.push((side, at, Verdict::Late { time, bound, lost: 1, kept: 0 }));
+                    self.refute(side, &row, evict[1 - side], out);
+                } else if self.alone(side, &row) {
+                    self.probe(side, row, evict[side], out);
+                } else if self.owed(side) {
+                    out.rows.push(self.single(side, &row, EmissionKind::Unmatched));
+                }
+            }
+        }
+        for side in [LEFT, 1] {
+            let stored = std::mem::take(&mut self.stored[side]);
+            let (gone, kept): (Vec<_>, _) =
+                stored.into_iter().partition(|it| self.leaves(side, it, evict[side]));
+            self.stored[side] = kept;
+            out.removed += gone.len() as u64;
+            for row in gone {
+                if self.owed(side) && !row.matched {
+                    self.publish(side, row, out);
+                }
+            }
+        }
+    }
+
+    fn state_rows(&self) -> u64 {
+        self.stored.iter().map(|it| it.len() as u64).sum()
+    }
+
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn asks(&self) -> bool {
+        self.acts && self.reach.expires(&self.plan)
+    }
+}

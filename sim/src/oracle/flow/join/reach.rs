@@ -1,0 +1,99 @@
+//! How far apart two rows of a join may be, and so when one has nobody left to meet.
+//!
+//! On whole milliseconds `a < x` is `a + 1 <= x`, so every range is closed; of several the tightest
+//! decides who meets, and the tightest or the loosest who leaves. Distances are 128 bits wide.
+//!
+//! Invariant: under the exact rule a row leaves no earlier than the last that it could meet is late.
+//! Source: semantics 6.
+
+use crate::oracle::windows::Grid;
+use plimsoll_engine::plan::flow::{JoinPlan, Range};
+use plimsoll_engine::time::EventTime;
+
+/// The bounds by which rows leave: r.t - l.t is in [lower, upper], where there is one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::oracle::flow) struct Reach {
+    pub(in crate::oracle::flow) lower: Option<i128>,
+    pub(in crate::oracle::flow) upper: Option<i128>,
+}
+
+fn lower(it: &Range) -> Option<i128> {
+    it.lower.map(|it| i128::from(it.at.0) + i128::from(it.open))
+}
+
+fn upper(it: &Range) -> Option<i128> {
+    it.upper.map(|it| i128::from(it.at.0) - i128::from(it.open))
+}
+
+/// Whether the times allow a pair.
+pub(super) fn within(plan: &JoinPlan, left: EventTime, right: EventTime) -> bool {
+    let apart = i128::from(right.0) - i128::from(left.0);
+    plan.ranges
+        .iter()
+        .all(|it| lower(it).is_none_or(|it| it <= apart) && upper(it).is_none_or(|it| apart <= it))
+        && window_end(plan, left) == window_end(plan, right)
+}
+
+/// The end of a time's window, where the join has windows.
+pub(super) fn window_end(plan: &JoinPlan, time: EventTime) -> Option<EventTime> {
+    let grid = Grid::new(plan.window?);
+    Some(EventTime(grid.end(grid.starts(time).first)))
+}
+
+impl Reach {
+    pub(in crate::oracle::flow) fn of(plan: &JoinPlan) -> Self {
+        if let Some(window) = plan.window {
+            let most = i128::from(window.size.0) - 1;
+            return Self { lower: Some(-most), upper: Some(most) };
+        }
+        let lowers = plan.ranges.iter().filter_map(lower);
+        let uppers = plan.ranges.iter().filter_map(upper);
+        if plan.expiry.loosest {
+            Self { lower: lowers.min(), upper: uppers.max() }
+        } else {
+            Self { lower: lowers.max(), upper: uppers.min() }
+        }
+    }
+
+    /// How far behind a row of this side its last possible partner may be.
+    fn after(&self, plan: &JoinPlan, side: usize) -> Option<i128> {
+        let mut by = if side == 0 { self.upper? } else { -self.lower? };
+        if plan.expiry.own_time {
+            by = by.max(0);
+        }
+        if plan.expiry.with_grace {
+            by += i128::from(plan.grace.0);
+        }
+        Some(by)
+    }
+
+    /// Whether a row of this side and time leaves at w.
+    pub(super) fn leaves(
+        &self,
+        plan: &JoinPlan,
+        side: usize,
+        time: EventTime,
+        w: EventTime,
+    ) -> bool {
+        if let Some(end) = window_end(plan, time) {
+            return end <= w;
+        }
+        let Some(by) = self.after(plan, side).filter(|_| w != EventTime::MIN) else { return false };
+        let last = i128::from(time.0) + by;
+        if plan.expiry.at_bound { last <= w.0.into() } else { last < w.0.into() }
+    }
+
+    /// The value at which it could leave.
+    pub(super) fn due(&self, plan: &JoinPlan, side: usize, time: EventTime) -> EventTime {
+        if let Some(end) = window_end(plan, time) {
+            return end;
+        }
+        let last = i128::from(time.0) + self.after(plan, side).unwrap_or(0);
+        EventTime(last.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+    }
+
+    /// Whether rows of some side ever leave.
+    pub(super) fn expires(&self, plan: &JoinPlan) -> bool {
+        plan.window.is_some() || self.lower.is_some() || self.upper.is_some()
+    }
+}
