@@ -81,7 +81,10 @@ pub(super) fn parse(plan: Option<&Plan>, text: &str) -> Result<PartitionId, Part
         }
         Some(input) => names().position(|it| it == input).ok_or_else(|| {
             let all = names().map(|it| format!("`{it}/`")).collect::<Vec<_>>().join(", ");
-            (nearest::expected(&format!("an input of the plan: {all}"), input, names()), shown(text))
+            (
+                nearest::expected(&format!("an input of the plan: {all}"), input, names()),
+                shown(text),
+            )
         })?,
     };
     let at = u32::try_from(at).expect("at most sixteen inputs");
@@ -104,7 +107,9 @@ fn number(text: &str, letter: char, expected: &str, most: u32) -> Result<u32, Pa
     let number = digits.filter(|it| !it.is_empty()).map(|it| it.parse::<u32>().ok());
     match number {
         Some(Some(it)) if it <= most => Ok(it),
-        Some(_) if most < u32::MAX => Err((format!("{expected}, up to {letter}{most}"), shown(text))),
+        Some(_) if most < u32::MAX => {
+            Err((format!("{expected}, up to {letter}{most}"), shown(text)))
+        }
         _ => Err((expected.to_owned(), shown(text))),
     }
 }

@@ -17,12 +17,15 @@
 //! Of a join's bounds on `r.t - l.t`, a lower one (`from`, open `after`) begins a range, and an upper one
 //! (`to`, open `before`) ends it, or is one by itself; `from=none` and `to=none` are ends that are not there.
 //!
+//! Levels of combination ([`levels`]) have a key of their own.
+//!
 //! Invariant: the reader and the writer take defaults from the same functions, those of this file.
 
 mod args;
 mod bounds;
 mod columns;
 mod inputs;
+pub(super) mod levels;
 mod stage;
 mod stage_text;
 
@@ -32,7 +35,8 @@ pub(super) use stage::stages;
 pub(super) use stage_text::stage_texts;
 
 use plimsoll_engine::plan::flow::{DedupExpiry, Flow, InputPlan, Mark, StagePlan};
-use plimsoll_engine::plan::{LateRule, Plan, WatermarkPlan};
+use plimsoll_engine::plan::{Plan, WatermarkPlan};
+use plimsoll_engine::profile::Profile;
 use plimsoll_engine::row::{ColumnIx, ColumnKind, Schema};
 use plimsoll_engine::time::Span;
 
@@ -46,8 +50,8 @@ pub(super) struct Rules<'a> {
     pub(super) on: &'a str,
     /// The delay of the first watermark.
     pub(super) delay: Option<Span>,
-    /// Who is late in windows.
-    pub(super) late: LateRule,
+    /// Where what is not said comes from.
+    pub(super) profile: &'a Profile,
 }
 
 /// The rules that the text of a plan is written against.
@@ -57,7 +61,7 @@ pub(super) fn rules(plan: &Plan) -> Rules<'_> {
     Rules {
         on: super::values::name(&plan.schema, on),
         delay: plan.watermark.as_ref().map(|it| it.delay),
-        late: super::read::SEED.late,
+        profile: super::read::SEED,
     }
 }
 

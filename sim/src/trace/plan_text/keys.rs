@@ -14,7 +14,7 @@ use plimsoll_engine::plan::{
 use plimsoll_engine::row::ColumnKind;
 
 /// All keys, in the order in which they are written.
-pub const KEYS: [&str; 31] = [
+pub const KEYS: [&str; 32] = [
     "profile",
     "window",
     "delay",
@@ -45,12 +45,13 @@ pub const KEYS: [&str; 31] = [
     "agg",
     "lineage",
     "stages",
+    "levels",
     "clock",
 ];
 
 /// The keys that only a flow has: with one of them the plan is one.
-pub(super) const OF_FLOWS: [&str; 7] =
-    ["inputs", "policy", "chain", "follow_up", "null_time", "hindsight", "stages"];
+pub(super) const OF_FLOWS: [&str; 8] =
+    ["inputs", "policy", "chain", "follow_up", "null_time", "hindsight", "stages", "levels"];
 
 /// The keys that only a plan of one window has: in a flow each stage says them for itself.
 pub(super) const OF_PLAIN: [&str; 7] =

@@ -5,6 +5,7 @@
 //!
 //! Invariant: every pair is used or refused, and all errors are reported at once.
 
+use super::flow::levels::{PLAIN, levels};
 use super::flow::{self, Rules, inputs, stages};
 use super::keys::{
     ALL_IDLE, CHAIN, EFFECTIVE, FOLLOW_UP, KEYS, LATE, LATE_POLICY, NULL_TIME, OF_FLOWS, OF_PLAIN,
@@ -12,7 +13,7 @@ use super::keys::{
 };
 use super::{PlanText, PlanTextError, values};
 use crate::trace::nearest;
-use plimsoll_engine::plan::flow::{Chain, Flow, FollowUp, NullTime, Policy};
+use plimsoll_engine::plan::flow::{Flow, Policy};
 use plimsoll_engine::plan::{
     Aggregate, Effective, Fallback, GeneratorPlan, IdlePlan, LatePolicy, LineageStep, OutputMode,
     Plan, Sink, Trigger, WatermarkPlan, WindowPlan, WindowSpec,
@@ -193,13 +194,16 @@ impl<'a> Reader<'a> {
         let rules = Rules {
             on: values::name(schema, on),
             delay: watermark.as_ref().map(|it| it.delay),
-            late: self.profile.late,
+            profile: self.profile,
         };
         flow.stages = self.many("stages", |it| stages(it, known, rules)).unwrap_or_default();
+        let Profile { chain, follow_up, null_time, levels: rules, .. } = *self.profile;
+        let (count, rules) = (flow.inputs.len(), rules.unwrap_or(PLAIN));
+        flow.levels = self.many("levels", |it| levels(it, count, rules));
         flow.policy = self.or("policy", Policy::Min, |it| value(POLICY, it));
-        flow.chain = self.or("chain", Chain::Previous, |it| value(CHAIN, it));
-        flow.follow_up = self.or("follow_up", FollowUp::Never, |it| value(FOLLOW_UP, it));
-        flow.null_time = self.or("null_time", NullTime::Nowhere, |it| value(NULL_TIME, it));
+        flow.chain = self.or("chain", chain, |it| value(CHAIN, it));
+        flow.follow_up = self.or("follow_up", follow_up, |it| value(FOLLOW_UP, it));
+        flow.null_time = self.or("null_time", null_time, |it| value(NULL_TIME, it));
         flow.hindsight = self.or("hindsight", Span::ZERO, values::span);
         flow
     }
@@ -228,6 +232,12 @@ impl<'a> Reader<'a> {
             self.refuse(&["idle", "rejoin", "all_idle"], because);
         }
         let Profile { delay, effective, initial, .. } = *self.profile;
+        // Only a flow has probes: one window under such a profile waits for the next batch.
+        let is_flow = OF_FLOWS.iter().any(|it| self.given.contains_key(it));
+        let effective = match effective {
+            Effective::Probe if !is_flow => SEED.effective,
+            it => it,
+        };
         Some(WatermarkPlan {
             column: self.or("on", first, |it| values::column(schema, it)),
             delay: self.or("delay", delay, values::span),

@@ -6,6 +6,7 @@
 //!
 //! Invariant: the pairs say the whole plan; no value has a blank in it.
 
+use super::flow::levels::levels_text;
 use super::flow::{default_inputs, inputs_text, rules};
 use super::keys::{
     ALL_IDLE, CHAIN, EFFECTIVE, FOLLOW_UP, LATE, LATE_POLICY, NULL_TIME, OUTPUT, POLICY, REJOIN,
@@ -14,7 +15,7 @@ use super::keys::{
 use super::read::{COLUMNS, SEED, default_key, default_trigger, default_window_on};
 use super::values;
 use crate::trace::time_text::{SpanText, TimeText};
-use plimsoll_engine::plan::flow::{Chain, Flow, FollowUp, NullTime, Policy};
+use plimsoll_engine::plan::flow::{Flow, Policy};
 use plimsoll_engine::plan::{
     Aggregate, GeneratorPlan, LatePolicy, OutputMode, Plan, Sink, WatermarkPlan, WindowPlan,
 };
@@ -62,8 +63,9 @@ pub fn pairs_of(plan: &Plan, clock: ProcTime) -> Vec<(&'static str, String)> {
         operator(&mut pairs, plan, on, it);
     }
     unless(&mut pairs, "lineage", plan.lineage.is_empty(), || values::lineage_text(&plan.lineage));
-    if plan.flow.is_some() {
+    if let Some(it) = &plan.flow {
         pairs.push(("stages", stage_texts(plan).join("|")));
+        pairs.extend(it.levels.as_ref().map(|of| ("levels", levels_text(of, it.inputs.len()))));
     }
     unless(&mut pairs, "clock", clock == ProcTime(0), || values::clock_text(clock));
     pairs
@@ -86,9 +88,9 @@ fn inputs(pairs: &mut Pairs, plan: &Plan, flow: &Flow, on: ColumnIx) {
 
 fn knobs(pairs: &mut Pairs, flow: &Flow) {
     let Flow { chain, follow_up, null_time, hindsight, .. } = *flow;
-    unless(pairs, "chain", chain == Chain::Previous, || word(CHAIN, chain));
-    unless(pairs, "follow_up", follow_up == FollowUp::Never, || word(FOLLOW_UP, follow_up));
-    unless(pairs, "null_time", null_time == NullTime::Nowhere, || word(NULL_TIME, null_time));
+    unless(pairs, "chain", chain == SEED.chain, || word(CHAIN, chain));
+    unless(pairs, "follow_up", follow_up == SEED.follow_up, || word(FOLLOW_UP, follow_up));
+    unless(pairs, "null_time", null_time == SEED.null_time, || word(NULL_TIME, null_time));
     unless(pairs, "hindsight", hindsight == Span::ZERO, || SpanText(hindsight).to_string());
 }
 

@@ -1,8 +1,10 @@
 //! Pseudo-random flows.
 
+use super::super::flow::levels as words;
 use super::super::keys::*;
 use super::Draw;
 use plimsoll_engine::plan::flow::*;
+use plimsoll_engine::plan::levels::*;
 use plimsoll_engine::plan::*;
 use plimsoll_engine::row::{ColumnIx, Schema};
 use plimsoll_engine::time::Span;
@@ -28,12 +30,45 @@ pub(super) fn make(draw: &mut Draw, plan: &mut Plan) {
         }
         flow.stages.push(stage(draw, &handed));
     }
+    let inputs = flow.inputs.len();
+    flow.levels = draw.maybe(|it| levels(it, inputs));
     flow.policy = draw.of(POLICY);
     flow.chain = draw.of(CHAIN);
     flow.follow_up = draw.of(FOLLOW_UP);
     flow.null_time = draw.of(NULL_TIME);
     flow.hindsight = draw.maybe(Draw::span).unwrap_or(Span::ZERO);
     plan.flow = Some(flow);
+}
+
+fn levels(draw: &mut Draw, inputs: usize) -> LevelsPlan {
+    let level = |draw: &mut Draw| LevelPlan {
+        rejoin: draw.of(REJOIN),
+        all_idle: draw.of(words::ALL_IDLE),
+        waking: draw.of(words::WAKING),
+    };
+    let tasks = if draw.below(2) == 0 { 3 } else { 1 };
+    LevelsPlan {
+        tasks: (0..inputs as u64).map(|_| 1 + draw.below(tasks) as u32).collect(),
+        rules: LevelRules {
+            partitions: level(draw),
+            tasks: level(draw),
+            inputs: level(draw),
+            anchor: draw.of(words::ANCHOR),
+            emptied: draw.of(words::EMPTIED),
+            idle_end: draw.of(words::IDLE_END),
+            paused_idle: draw.of(words::PAUSED_IDLE),
+        },
+        idle_timeout: draw.maybe(Draw::span),
+        emission: draw.maybe(Draw::span),
+        alignment: draw.maybe(|it| AlignmentPlan {
+            update: it.span(),
+            sampling: match it.below(2) {
+                0 => Sampling::Newest,
+                _ => Sampling::OldestOf(it.below(9) as u32),
+            },
+            limit: it.maybe(Draw::span).map_or(Limit::Announced, Limit::Drift),
+        }),
+    }
 }
 
 fn inputs(draw: &mut Draw, plan: &Plan) -> Vec<InputPlan> {

@@ -15,8 +15,8 @@ use crate::trace::plan_text::keys::{
 };
 use crate::trace::plan_text::{nested, values};
 use plimsoll_engine::plan::flow::{
-    AsOfPlan, Carry, CountPlan, DedupExpiry, DedupPlan, Expiry, Gap, GlobalPlan, JoinPlan,
-    PanePlan, SessionLate, SessionPlan, Sides, StagePlan, Touching, WindowStage,
+    AsOfPlan, Carry, CountPlan, DedupExpiry, DedupPlan, Gap, GlobalPlan, JoinPlan, PanePlan,
+    SessionPlan, StagePlan, WindowStage,
 };
 use plimsoll_engine::plan::{Aggregate, LatePolicy, LateRule, WindowSpec};
 use plimsoll_engine::row::{ColumnIx, Schema};
@@ -149,6 +149,7 @@ impl Reading<'_> {
     }
 
     fn window(&self, args: &mut Args<'_>) -> Option<StagePlan> {
+        let profile = self.rules.profile;
         let window = args.must("windows such as `tumbling(10min)`", spec);
         let time = self.time(args);
         let stage = WindowStage {
@@ -156,7 +157,7 @@ impl Reading<'_> {
             window: window.unwrap_or(super::super::read::WINDOW),
             keys: self.key(args),
             aggregates: self.agg(args),
-            late: args.or("late", self.rules.late, |it| value(LATE, it)),
+            late: args.or("late", profile.late, |it| value(LATE, it)),
             late_policy: late_policy(args),
             lateness: args.or("lateness", Span::ZERO, values::span),
             panes: PanePlan {
@@ -175,9 +176,10 @@ impl Reading<'_> {
             });
         let time = self.time(args);
         let (keys, aggregates) = (self.key(args), self.agg(args));
-        let late = args.or("late", SessionLate::Event, |it| value(SESSION_LATE, it));
+        let profile = self.rules.profile;
+        let late = args.or("late", profile.session_late, |it| value(SESSION_LATE, it));
         let late_policy = late_policy(args);
-        let touching = args.or("touching", Touching::Apart, |it| value(TOUCHING, it));
+        let touching = args.or("touching", profile.touching, |it| value(TOUCHING, it));
         let max_span = args.maybe("max_span", values::span);
         let lateness = args.or("lateness", Span::ZERO, values::span);
         let (time, gap) = (time?, gap?);
@@ -198,7 +200,7 @@ impl Reading<'_> {
         let (keys, aggregates) = (self.key(args), self.agg(args));
         let time = args.maybe("time", |it| self.columns.find(it));
         let late = match time {
-            Some(_) => args.or("late", LateRule::Event, |it| value(LATE, it)),
+            Some(_) => args.or("late", self.rules.profile.late_bare, |it| value(LATE, it)),
             None => LateRule::Event,
         };
         if time.is_none() && args.maybe("late", |_| Ok(())).is_some() {
@@ -238,7 +240,7 @@ impl Reading<'_> {
         let columns = columns?;
         let default = || default_expiry(&columns, time, self.rules.delay);
         let expiry = expiry.or(within).unwrap_or_else(default);
-        let late = args.or("late", LateRule::Event, |it| value(LATE, it));
+        let late = args.or("late", self.rules.profile.late_bare, |it| value(LATE, it));
         let late_policy = late_policy(args);
         Some(StagePlan::Dedup(DedupPlan { columns, time, late, expiry, late_policy }))
     }
@@ -248,6 +250,7 @@ impl Reading<'_> {
         let kind = args.must(expected, |it| value(JOIN, it));
         let on = self.on(args);
         let time = self.both_times(args);
+        let rules = self.rules.profile.join;
         let bounds = args.all(&BOUNDS);
         let ranges = args.ok(bounds::ranges(&bounds)).unwrap_or_default();
         let plan = JoinPlan {
@@ -258,10 +261,10 @@ impl Reading<'_> {
             window: args.maybe("window", spec),
             only_if: ["left_if", "right_if"]
                 .map(|name| args.maybe(name, |it| self.columns.filter(it))),
-            late: args.or("late", LateRule::Event, |it| value(LATE, it)),
-            grace: args.or("grace", Span::ZERO, values::span),
-            expiry: args.or("expiry", Expiry::EXACT, bounds::expiry),
-            sides: args.or("sides", Sides::Own, |it| value(SIDES, it)),
+            late: args.or("late", rules.late, |it| value(LATE, it)),
+            grace: args.or("grace", rules.grace, values::span),
+            expiry: args.or("expiry", rules.expiry, bounds::expiry),
+            sides: args.or("sides", rules.sides, |it| value(SIDES, it)),
             late_policy: late_policy(args),
         };
         (kind.is_some() && time.is_some()).then_some(StagePlan::Join(plan))

@@ -14,10 +14,10 @@ use crate::trace::plan_text::keys::{
 use crate::trace::plan_text::values::{name, window_text};
 use crate::trace::time_text::SpanText;
 use plimsoll_engine::plan::flow::{
-    AsOfPlan, Carry, CountPlan, DedupExpiry, DedupPlan, Expiry, Flow, Gap, GlobalPlan, JoinPlan,
-    SessionLate, SessionPlan, Sides, StagePlan, Touching, WindowStage,
+    AsOfPlan, Carry, CountPlan, DedupExpiry, DedupPlan, Flow, Gap, GlobalPlan, JoinPlan,
+    SessionPlan, StagePlan, WindowStage,
 };
-use plimsoll_engine::plan::{Aggregate, LatePolicy, LateRule};
+use plimsoll_engine::plan::{Aggregate, LatePolicy};
 use plimsoll_engine::row::{ColumnIx, Schema};
 use plimsoll_engine::time::Span;
 
@@ -79,7 +79,7 @@ impl Writing<'_> {
         self.args.push(window_text(plan.window));
         self.time(plan.time);
         self.groups(&plan.keys, &plan.aggregates);
-        self.knob("late", LATE, plan.late, self.rules.late);
+        self.knob("late", LATE, plan.late, self.rules.profile.late);
         self.late_policy(plan.late_policy);
         self.span("lateness", plan.lateness);
         self.args.extend(plan.panes.early_rows.map(|it| format!("early={it}")));
@@ -94,9 +94,9 @@ impl Writing<'_> {
         });
         self.time(plan.time);
         self.groups(&plan.keys, &plan.aggregates);
-        self.knob("late", SESSION_LATE, plan.late, SessionLate::Event);
+        self.knob("late", SESSION_LATE, plan.late, self.rules.profile.session_late);
         self.late_policy(plan.late_policy);
-        self.knob("touching", TOUCHING, plan.touching, Touching::Apart);
+        self.knob("touching", TOUCHING, plan.touching, self.rules.profile.touching);
         self.args.extend(plan.max_span.map(|it| format!("max_span={}", SpanText(it))));
         self.span("lateness", plan.lateness);
         "session"
@@ -106,7 +106,7 @@ impl Writing<'_> {
         self.groups(&plan.keys, &plan.aggregates);
         if let Some((column, late)) = plan.time {
             self.args.push(format!("time={}", name(self.handed, column)));
-            self.knob("late", LATE, late, LateRule::Event);
+            self.knob("late", LATE, late, self.rules.profile.late_bare);
         }
         "global"
     }
@@ -135,7 +135,7 @@ impl Writing<'_> {
             let said = time.map_or("none", |it| name(self.handed, it));
             self.args.push(format!("time={said}"));
         }
-        self.knob("late", LATE, *late, LateRule::Event);
+        self.knob("late", LATE, *late, self.rules.profile.late_bare);
         self.late_policy(*late_policy);
         "dedup"
     }
@@ -149,12 +149,15 @@ impl Writing<'_> {
         for (side, filter) in ["left_if", "right_if"].iter().zip(plan.only_if) {
             self.args.extend(filter.map(|it| format!("{side}={}", filter_text(self.handed, it))));
         }
-        self.knob("late", LATE, plan.late, LateRule::Event);
-        self.span("grace", plan.grace);
-        if plan.expiry != Expiry::EXACT {
+        let rules = self.rules.profile.join;
+        self.knob("late", LATE, plan.late, rules.late);
+        if plan.grace != rules.grace {
+            self.args.push(format!("grace={}", SpanText(plan.grace)));
+        }
+        if plan.expiry != rules.expiry {
             self.args.push(format!("expiry={}", expiry_text(plan.expiry)));
         }
-        self.knob("sides", SIDES, plan.sides, Sides::Own);
+        self.knob("sides", SIDES, plan.sides, rules.sides);
         self.late_policy(plan.late_policy);
         "join"
     }

@@ -108,8 +108,51 @@ fn defaults_come_from_the_profile_where_it_has_them() {
     let print = |line: &str| print(&read(line).expect(line));
     assert_eq!(
         print("profile=spark-4 stages=window(tumbling(10min))"),
-        "delay=0s initial=00:00:00 effective=batch_after_next \
+        "delay=0s initial=00:00:00 effective=batch_after_next follow_up=when_moved null_time=epoch \
          stages=window(tumbling(10min),late=window_end)"
+    );
+    assert_eq!(
+        print(
+            "profile=spark-4 follow_up=never null_time=nowhere initial=-inf effective=row \
+             inputs=a,b stages=join(left,to=1h)|session(5min)|dedup(k)",
+        ),
+        "inputs=a(0s),b(0s) effective=row stages=join(left,to=1h,late=event_inclusive,\
+         expiry=loosest,sides=combined)|session(5min,late=proto,touching=merge)|\
+         dedup(k,late=event_inclusive)"
+    );
+    assert_eq!(
+        print("profile=flink stages= levels="),
+        "delay=0s watermark=partition effective=probe stages= levels=anchor=first_quiet_probe,\
+         emptied=frozen,idle_end=unheard,paused_idle=stays,partitions(waking=with_progress),\
+         tasks(rejoin=catch_up,all_idle=flush_if_last)"
+    );
+    assert_eq!(
+        read("profile=flink").map(|it| it.plan.watermark.map(|it| it.effective)),
+        Ok(Some(Effective::NextBatch))
+    );
+}
+
+#[test]
+fn levels_are_read_and_written() {
+    for levels in [
+        "",
+        "count=2+1,idle=5s,emission=200ms",
+        "partitions(rejoin=catch_up),tasks(all_idle=flush_if_last),inputs(waking=with_progress)",
+        "align(1s)",
+        "align(1s,sampling=oldest(3),limit=drift(5s))",
+    ] {
+        check_canonical(&format!("inputs=a(1s),b(1s) effective=probe stages= levels={levels}"));
+    }
+    check_errors(
+        "stages= levels=cout=2,align(soon,limit=high),tasks,inputs(rejoin=no)",
+        &[
+            "levels: expected a span such as 10min, 2min5s or 250ms, found `soon`",
+            "levels: expected `announced` or `drift(SPAN)`, found `high`",
+            "levels: expected `partitions(..)`, `tasks(..)`, `inputs(..)`, `align(PERIOD,..)` or an \
+             argument such as `idle=5s`, found `tasks`",
+            "levels: expected `hold` or `catch_up`, found `no`",
+            "levels: expected an argument of `levels`; the nearest is `count`, found `cout`",
+        ],
     );
 }
 
