@@ -1,5 +1,5 @@
-//! Small pure laws, on any numbers at all: times and spans, windows and slices, texts of times, the
-//! combined candidate and the lag.
+//! Small pure laws, on any numbers at all: times and spans, windows and slices, sessions and sums, texts
+//! of times, the combined candidate and the lag.
 //!
 //! Each is checked against arithmetic that is wide enough never to overflow, or against its plain
 //! definition.
@@ -7,8 +7,13 @@
 //! Invariant: the draws are the same on every run; a counterexample is shrunk and printed.
 
 use plimsoll_engine::late::InForce;
-use plimsoll_engine::plan::{AllIdle, Effective, GeneratorPlan, WatermarkPlan, WindowSpec};
-use plimsoll_engine::row::{ColumnIx, ItemId, PartitionId};
+use plimsoll_engine::operator::accumulate::Accumulators;
+use plimsoll_engine::operator::session::span;
+use plimsoll_engine::plan::flow::Touching;
+use plimsoll_engine::plan::{
+    Aggregate, AllIdle, Effective, GeneratorPlan, WatermarkPlan, WindowSpec,
+};
+use plimsoll_engine::row::{ColumnIx, ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
 use plimsoll_engine::watermark::combine;
 use plimsoll_engine::watermark::effective::Schedule;
@@ -173,6 +178,91 @@ fn the_next_end_is_the_smallest_window_end_after_the_watermark() {
     for it in [EventTime::MIN, EventTime::MAX] {
         assert_eq!(grid(9, 3, 1, 0).0.next_end(it), it);
     }
+}
+
+/// What quickcheck draws as a stretch of time.
+fn stretch((start, length): (i16, u8)) -> Window {
+    let start = EventTime(i64::from(start % 500));
+    Window { start, end: start + Span(i64::from(length) + 1) }
+}
+
+#[test]
+fn what_is_one_session_is_symmetric_and_its_hull_is_commutative_and_associative() {
+    fn symmetric(one: (i16, u8), two: (i16, u8), three: (i16, u8)) -> bool {
+        let (a, b, c) = (stretch(one), stretch(two), stretch(three));
+        let met = |touching| span::meet(touching, a, b) && span::meet(touching, b, a);
+        let touch = a.end == b.start || b.end == a.start;
+        // By definition, trying every instant of the one.
+        let share = (a.start.0..a.end.0).any(|it| b.contains(EventTime(it)));
+        met(Touching::Apart) == share
+            && met(Touching::Merge) == (share || touch)
+            && span::hull(a, b) == span::hull(b, a)
+            && span::hull(a, span::hull(b, c)) == span::hull(span::hull(a, b), c)
+            && span::hull(a, a) == a
+    }
+    law(symmetric as fn((i16, u8), (i16, u8), (i16, u8)) -> bool);
+}
+
+/// Sessions of stretches that came in this order: each makes one with all that it meets.
+fn merged(touching: Touching, stretches: &[Window]) -> Vec<Window> {
+    let mut sessions: Vec<Window> = Vec::new();
+    for it in stretches {
+        let (met, apart): (Vec<_>, Vec<_>) =
+            sessions.into_iter().partition(|other| span::meet(touching, *it, *other));
+        sessions = apart;
+        sessions.push(met.into_iter().fold(*it, span::hull));
+    }
+    sessions.sort();
+    sessions
+}
+
+#[test]
+fn sessions_do_not_depend_on_the_order_of_rows() {
+    fn free(drawn: Vec<(i16, u8)>, at: usize, touch: bool) -> bool {
+        let touching = if touch { Touching::Merge } else { Touching::Apart };
+        let mut stretches: Vec<_> = drawn.into_iter().map(stretch).collect();
+        let before = merged(touching, &stretches);
+        let turn = at.checked_rem(stretches.len()).unwrap_or(0);
+        stretches.reverse();
+        let reversed = merged(touching, &stretches);
+        stretches.rotate_left(turn);
+        before == reversed && before == merged(touching, &stretches)
+    }
+    law(free as fn(Vec<(i16, u8)>, usize, bool) -> bool);
+}
+
+#[test]
+fn accumulators_merge_in_any_order_and_grouping() {
+    const V: ColumnIx = ColumnIx(0);
+    const ALL: [Aggregate; 6] = [
+        Aggregate::Count,
+        Aggregate::CountOf(V),
+        Aggregate::Sum(V),
+        Aggregate::Min(V),
+        Aggregate::Max(V),
+        Aggregate::Avg(V),
+    ];
+    fn of(values: &[Option<i64>]) -> Accumulators {
+        let (mut batch, mut all) = (RowBatch::new(1), Accumulators::new(&ALL));
+        for (row, value) in values.iter().enumerate() {
+            batch.push(ItemId(0), PartitionId(0), ProcTime(0), &[*value]);
+            all.observe(&ALL, &batch, row);
+        }
+        all
+    }
+    fn sum(one: &Accumulators, two: &Accumulators) -> Accumulators {
+        let mut sum = one.clone();
+        sum.merge(two);
+        sum
+    }
+    fn free(a: Vec<Option<i64>>, b: Vec<Option<i64>>, c: Vec<Option<i64>>) -> bool {
+        let whole = of(&[&a[..], &b, &c].concat());
+        let (a, b, c) = (of(&a), of(&b), of(&c));
+        sum(&a, &b) == sum(&b, &a)
+            && sum(&sum(&a, &b), &c) == whole
+            && sum(&a, &sum(&b, &c)) == whole
+    }
+    law(free as fn(Vec<Option<i64>>, Vec<Option<i64>>, Vec<Option<i64>>) -> bool);
 }
 
 /// A number of each range that is printed in a way of its own.

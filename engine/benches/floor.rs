@@ -4,9 +4,10 @@
 //! alternate and the median is taken, in nanoseconds of CPU time per row. What comes out is checked
 //! to the last figure first: a fast wrong answer is worth nothing.
 //!
-//!     cargo bench -p plimsoll-engine --bench floor -- [--rows N] [--reps N] [--floor LIMIT] [FILE..]
+//!     cargo bench -p plimsoll-engine --bench floor -- [--rows N] [--reps N] [--flows] [--floor LIMIT] [FILE..]
 //!
-//! Without files the workload is drawn here, over 100, 10,000 and 1,000,000 keys. `--floor` names a
+//! Without files the workload is drawn here, over 100, 10,000 and 1,000,000 keys, and sessions, a join
+//! and dedup (Q3 to Q5) are run as flows beside loops written by hand; `--flows` runs only these. `--floor` names a
 //! program that prints `NAME | FILE | .. | cpu ns/ev med X ..` per variant, run beside.
 //!
 //! Invariant: both sides give the same digest.
@@ -15,6 +16,7 @@
 
 mod floor {
     pub(crate) mod engine;
+    pub(crate) mod flows;
     pub(crate) mod limit;
     pub(crate) mod operator;
     pub(crate) mod query;
@@ -23,9 +25,10 @@ mod floor {
 
 use floor::limit::{self, Digest};
 use floor::workload::Workload;
-use floor::{engine, operator, query};
+use floor::{engine, flows, operator, query};
 use plimsoll_engine::plan::check::CheckedPlan;
 use plimsoll_engine::plan::{AllIdle, GeneratorPlan, IdlePlan, LateRule, Plan, Rejoin};
+use plimsoll_engine::row::RowBatch;
 use plimsoll_engine::time::Span;
 use std::time::Instant;
 
@@ -34,6 +37,7 @@ fn main() {
     let mut reps = 5;
     let mut program = None;
     let mut files = Vec::new();
+    let mut only_flows = false;
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut next = || words.next().unwrap_or_default();
@@ -43,10 +47,12 @@ fn main() {
             "--rows" => rows = number(next()),
             "--reps" => reps = number(next()),
             "--floor" => program = Some(next()),
+            "--flows" => only_flows = true,
             flag if flag.starts_with('-') => panic!("no option {flag}; see the head of floor.rs"),
             _ => files.push(word),
         }
     }
+    let drawn = files.is_empty();
     let workloads: Box<dyn Iterator<Item = (Workload, Option<String>)>> = if files.is_empty() {
         Box::new(
             [100, 10_000, 1_000_000].into_iter().map(move |it| (Workload::draw(rows, it), None)),
@@ -57,6 +63,12 @@ fn main() {
             Err(error) => panic!("{error}"),
         }))
     };
+    if drawn {
+        compare_flows(rows, reps as usize);
+    }
+    if only_flows {
+        return;
+    }
     for (workload, file) in workloads {
         compare(&workload, reps as usize);
         if let (Some(program), Some(file)) = (&program, &file) {
@@ -167,6 +179,56 @@ fn compare(workload: &Workload, reps: usize) {
     ];
     for query in queries {
         run(query, &fingerprint, workload.len(), reps);
+    }
+}
+
+/// Q3 to Q5: sessions, a join and dedup, as flows.
+fn compare_flows(rows: u64, reps: usize) {
+    type Taken = fn(&RowBatch, usize) -> (i64, u32, u64, i64);
+    let delay = limit::DELAY;
+    let sessions = Workload::draw(rows, 10_000);
+    let (joined, repeated) = (Workload::draw_join(rows), Workload::draw_dedup(rows));
+    let floors: [(&str, &Workload, Plan, Taken, Box<dyn Fn() -> Digest + '_>); 3] = [
+        (
+            "Q3 sessions, gap 5 min",
+            &sessions,
+            flows::sessions(),
+            flows::session_of,
+            Box::new(|| limit::flows::sessions(&sessions, delay)),
+        ),
+        (
+            "Q4 clicks within 1 h",
+            &joined,
+            flows::join(),
+            flows::pair_of,
+            Box::new(|| limit::flows::join(&joined)),
+        ),
+        (
+            "Q5 first sight of an id",
+            &repeated,
+            flows::dedup(),
+            flows::first_of,
+            Box::new(|| limit::flows::dedup(&repeated, delay)),
+        ),
+    ];
+    for (name, workload, plan, take, floor) in floors {
+        let fingerprint = format!("{:016x}", workload.fingerprint());
+        println!("{}: {} rows, fingerprint {fingerprint}", workload.name, workload.len());
+        let batches = flows::batches(workload);
+        let job = checked(&plan);
+        let (_, peak) = flows::run(&job, &batches, take);
+        let query = Query {
+            name,
+            most: 10.0,
+            same: true,
+            sides: vec![
+                Side::new("limit", floor),
+                Side::new("engine", || flows::run(&job, &batches, take).0),
+            ],
+        };
+        run(query, &fingerprint, workload.len(), reps);
+        let per_row = peak as f64 / workload.len() as f64;
+        println!("    state: {peak} rows at most, {per_row:.3} per row read");
     }
 }
 

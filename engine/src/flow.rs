@@ -25,6 +25,7 @@ use crate::plan::{Effective, OutputMode, Plan, flow};
 use crate::row::{ColumnKind, ItemId, PartitionId, RowBatch, Schema};
 use crate::time::{EventTime, ProcTime};
 use crate::watermark::guard::GuardVerdict;
+use crate::watermark::levels::Steer;
 use crate::watermark::member::Change;
 use bounds::{Bounds, Lines};
 use judging::Judging;
@@ -128,10 +129,17 @@ impl Flow {
     }
 
     fn row(&mut self, rows: &RowBatch, row: usize, out: &mut Output) {
+        if !self.sources.holds(rows, row) {
+            self.read(rows, row, false, out);
+        }
+    }
+
+    /// A row is read, now or (`again`) after it has waited.
+    fn read(&mut self, rows: &RowBatch, row: usize, again: bool, out: &mut Output) {
         let (id, partition) = (rows.ids[row], rows.partitions[row]);
         self.record.rows_in += 1;
         let before = self.sources.own(partition);
-        let fate = self.take(rows, row);
+        let fate = self.take(rows, row, again);
         let goes_on = matches!(fate, None | Some(Fate::CountedNotAdvancing));
         if let Some(fate) = fate {
             out.records.push(RowRecord { id, partition, step: self.record.step, fate });
@@ -150,13 +158,13 @@ impl Flow {
     }
 
     /// What becomes of a row at its source.
-    fn take(&mut self, rows: &RowBatch, row: usize) -> Option<Fate> {
+    fn take(&mut self, rows: &RowBatch, row: usize, again: bool) -> Option<Fate> {
         let (id, partition, at) = (rows.ids[row], rows.partitions[row], rows.arrivals[row]);
         let cells = |it: usize| rows.columns[it].get(row);
         if !self.sources.has(partition) {
             return Some(Fate::NotApplicable);
         }
-        if !self.sources.take_row(partition, at) {
+        if !self.sources.take_row(partition, at, again) {
             return Some(Fate::AfterFinish);
         }
         let legal = |it: &usize| cells(*it).is_none_or(|it| EventTime(it).is_legal());
@@ -222,6 +230,25 @@ impl Flow {
         taken
     }
 
+    /// Something from outside that is no change of partitions, taken from the queue.
+    ///
+    /// # Errors
+    /// Why it makes no sense here.
+    pub fn steer(&mut self, steer: Steer) -> Result<(), IgnoredWhy> {
+        self.sources.steer(steer)
+    }
+
+    /// Reads what waited and may be read now; all of it where `all` ends.
+    fn resume(&mut self, all: bool, id: ItemId, out: &mut Output) {
+        while let Some((rows, behind)) = self.sources.release(all) {
+            for row in 0..rows.len() {
+                self.read(&rows, row, true, out);
+            }
+            behind.into_iter().for_each(|it| self.sources.read(it));
+            self.evaluate_and_pass(id, out);
+        }
+    }
+
     fn moved(&mut self, id: ItemId, out: &mut Output) {
         if self.effective == Effective::Row {
             self.evaluate_and_pass(id, out);
@@ -255,6 +282,7 @@ impl Flow {
         let step = self.record.step;
         let triggered = self.record.kind != StepKind::Probe;
         if self.record.kind == StepKind::End {
+            self.resume(true, id, out);
             self.sources.end(id, step);
             let end = InForce { watermark: EventTime::MAX, ..self.sources.in_force() };
             let nobody = InForce::initial(EventTime::MIN);
@@ -265,6 +293,7 @@ impl Flow {
             if !self.passed {
                 self.evaluate_and_pass(id, out);
             }
+            self.resume(false, id, out);
             if triggered && self.mode == OutputMode::Complete {
                 self.pass(id, true, out);
             }
@@ -419,15 +448,22 @@ impl Flow {
 
     /// Whether a step without data should follow.
     pub fn asks(&self) -> bool {
-        let moved = self.bounds.last_removed()[0] < self.sources.in_force().watermark;
-        self.plan.follow_up == FollowUp::WhenMoved
-            && moved
-            && self.stages.iter().any(|it| it.asks(self.mode))
+        if self.plan.follow_up == FollowUp::Never {
+            return false;
+        }
+        let removed = self.bounds.last_removed();
+        let moved = removed.iter().zip(self.lines()).any(|(it, line)| *it < line.watermark);
+        moved && self.stages.iter().any(|it| it.asks(self.mode))
     }
 
     /// Groups, entries and stored rows of all stages.
     pub fn state_rows(&self) -> u64 {
         self.stages.iter().map(Stage::state_rows).sum()
+    }
+
+    /// What each stage holds, per side of a join.
+    pub fn held(&self) -> Vec<[u64; 2]> {
+        self.stages.iter().map(Stage::held).collect()
     }
 
     /// What the stages that keep state did in the last step, in order.

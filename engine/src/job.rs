@@ -9,11 +9,13 @@
 
 pub(crate) mod query;
 
+use crate::flow::source::levels::Leveled;
 use crate::output::{Fate, Ignored, IgnoredWhy, Output, RowRecord, StepKind};
 use crate::plan::check::CheckedPlan;
 use crate::row::{Dictionary, ItemId, PartitionId, RowBatch};
 use crate::time::{EventTime, ProcTime};
 use crate::trigger::{Cut, Trigger};
+use crate::watermark::levels::Steer;
 use crate::watermark::member::{Change, Member};
 use query::Query;
 
@@ -41,13 +43,16 @@ enum Queued {
     Rows(RowBatch),
     Heartbeat { id: ItemId, partition: PartitionId, time: EventTime, at: ProcTime },
     Change { id: ItemId, change: Change, at: ProcTime },
+    Steer { id: ItemId, steer: Steer },
 }
 
 impl Job {
     /// A job whose clock starts at `start`. `hash_seed` never shows in anything that comes out.
     pub fn new(plan: CheckedPlan, start: ProcTime, hash_seed: u64) -> Self {
+        let mut query = Query::new(&plan, hash_seed);
+        query.start(start);
         Self {
-            query: Query::new(&plan, hash_seed),
+            query,
             trigger: Trigger::new(plan.trigger, start),
             plan,
             now: start,
@@ -156,6 +161,13 @@ impl Job {
         }
     }
 
+    /// Something from outside that is no row, tick or change of partitions.
+    pub fn steer(&mut self, id: ItemId, steer: Steer, out: &mut Output) {
+        if !self.ignored_as_stopped(id, out) {
+            self.enqueue(Queued::Steer { id, steer }, id, out);
+        }
+    }
+
     fn ignored_as_stopped(&self, id: ItemId, out: &mut Output) -> bool {
         if self.stopped {
             out.ignored.push(Ignored { id, why: IgnoredWhy::QueryStopped });
@@ -196,26 +208,45 @@ impl Job {
                 (id, self.query.heartbeat(*partition, *time, *id, *at, out))
             }
             Queued::Change { id, change, at } => (id, self.query.change(*change, *id, *at, out)),
+            Queued::Steer { id, steer } => (id, self.query.steer(*steer)),
         };
         if let Err(why) = taken {
             out.ignored.push(Ignored { id: *id, why });
         }
     }
 
-    /// The clock has moved to `now`: idleness is judged, then the trigger asked.
+    /// The clock has moved to `now`: idleness is judged, then the trigger asked. Where a watermark
+    /// goes through levels, each instant on the way at which something falls due is a step.
     pub fn tick(&mut self, id: ItemId, now: ProcTime, out: &mut Output) {
         assert!(self.now <= now, "processing time ran backwards");
-        self.now = now;
         if self.ignored_as_stopped(id, out) {
+            self.now = now;
             return;
         }
-        self.query.tick(now, self.steps);
+        loop {
+            self.now = self.query.tick(now, self.steps);
+            if self.trigger.per_row() {
+                self.step_of_queue(StepKind::Probe, id, out);
+            }
+            if self.now == now {
+                break;
+            }
+        }
         if self.trigger.per_row() {
-            self.step_of_queue(StepKind::Probe, id, out);
-        } else if self.trigger.tick(now) {
+            return;
+        }
+        if self.trigger.tick(now) {
             self.step_of_queue(self.kind_of_queue(), id, out);
             self.follow_up(id, out);
         }
+    }
+
+    /// The clock went on to `at` while nothing ran, between a restore and the first call: that was
+    /// nobody's silence. Intervals of emissions count from here.
+    pub fn wake(&mut self, at: ProcTime) {
+        assert!(self.now <= at, "processing time ran backwards");
+        self.query.wake(at, at.since(self.now));
+        self.now = at;
     }
 
     fn kind_of_queue(&self) -> StepKind {
@@ -372,6 +403,16 @@ impl Job {
     /// w after the last step.
     pub fn watermark(&self) -> EventTime {
         self.query.watermark()
+    }
+
+    /// What each stage of a flow holds, per side of a join.
+    pub fn held(&self) -> Vec<[u64; 2]> {
+        self.query.held()
+    }
+
+    /// The levels of combination, where the plan has them.
+    pub fn levels(&self) -> Option<&Leveled> {
+        self.query.levels()
     }
 
     /// (window, key) groups held, counted now.

@@ -7,11 +7,15 @@
 //!
 //! Invariant: a bound never falls, and rows are never judged by less than what was evicted before.
 
+pub mod accumulate;
 pub mod aggregate;
 pub mod asof;
 pub mod count;
 pub mod dedup;
+#[cfg(test)]
+mod drive;
 pub mod global;
+mod grouping;
 pub mod join;
 mod joined;
 mod keyed;

@@ -324,6 +324,10 @@ pub enum IgnoredWhy {
     QueryStopped,
     /// The plan has no input of this number.
     NoSuchInput,
+    /// The input has no task of this number.
+    NoSuchTask,
+    /// The plan has no levels of combination that could be steered.
+    NoLevels,
 }
 
 impl IgnoredWhy {
@@ -337,6 +341,8 @@ impl IgnoredWhy {
             Self::HeartbeatGuarded => "the heartbeat's time is out of range or from the future",
             Self::QueryStopped => "the query has ended or stopped",
             Self::NoSuchInput => "the plan has no such input",
+            Self::NoSuchTask => "the input has no such task",
+            Self::NoLevels => "the plan has no levels of combination",
         }
     }
 }

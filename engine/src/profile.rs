@@ -12,6 +12,9 @@
 //! Invariant: values only, and every name here finds its profile. Source: semantics section 19.
 
 use crate::plan::flow::{Chain, Expiry, FollowUp, NullTime, SessionLate, Sides, Touching};
+use crate::plan::levels::{
+    Emptied, IdleAnchor, IdleEnd, LevelAllIdle, LevelPlan, LevelRules, PausedIdle, Waking,
+};
 use crate::plan::restore::RestoreRules;
 use crate::plan::{AllIdle, Effective, GeneratorPlan, LateRule, Rejoin};
 use crate::time::{EventTime, Span};
@@ -53,6 +56,9 @@ pub struct Profile {
     pub rejoin: Rejoin,
     /// The candidate when all partitions are idle, where a plan sets an idle timeout.
     pub all_idle: AllIdle,
+    /// How a watermark goes through levels, where the engine has them; a plan says how many tasks
+    /// there are and how long silence is.
+    pub levels: Option<LevelRules>,
     /// The watermark before the first row.
     pub initial: EventTime,
     /// The delay where a plan says none. Only the founding text has one of its own; elsewhere it is
@@ -91,6 +97,27 @@ const FLINK_JOIN: JoinRules = JoinRules {
     sides: Sides::Combined,
 };
 
+/// One level of Flink: who wakes behind holds the others up, who is last flushes.
+const FLINK_LEVEL: LevelPlan =
+    LevelPlan { rejoin: Rejoin::Hold, all_idle: LevelAllIdle::Flush, waking: Waking::AtOnce };
+
+/// Flink 2.3.0, its open bugs included (flink-rules 2 and 3): a task that wakes below its old watermark
+/// is not heard (FLINK-40504); between tasks the flush depends on who is last (FLINK-40475); a task
+/// that lost its last partition is never idle (FLINK-39586).
+const FLINK_LEVELS: LevelRules = LevelRules {
+    partitions: LevelPlan { waking: Waking::WithProgress, ..FLINK_LEVEL },
+    tasks: LevelPlan {
+        rejoin: Rejoin::CatchUp,
+        all_idle: LevelAllIdle::FlushIfLast,
+        ..FLINK_LEVEL
+    },
+    inputs: FLINK_LEVEL,
+    anchor: IdleAnchor::FirstQuietProbe,
+    emptied: Emptied::Frozen,
+    idle_end: IdleEnd::Unheard,
+    paused_idle: PausedIdle::Stays,
+};
+
 const EPOCH: EventTime = EventTime(0);
 const PARTITION_MIN: GeneratorPlan = GeneratorPlan::PartitionMin { idle: None };
 
@@ -118,6 +145,7 @@ const SEED: Profile = Profile {
     restore: RestoreRules::EXACT,
     rejoin: Rejoin::Hold,
     all_idle: AllIdle::Flush,
+    levels: None,
     initial: EventTime::MIN,
     delay: Span::minutes(10),
 };
@@ -162,12 +190,14 @@ const ALL: [Profile; 9] = [
         verified: false,
         missing: &["nothing holds the profile against the recordings yet"],
         generator: PARTITION_MIN,
+        effective: Effective::Probe,
         late: LateRule::WindowEnd,
         session_late: SessionLate::Merged,
         touching: Touching::Merge,
         join: FLINK_JOIN,
         restore: RestoreRules::NO_WATERMARK,
         rejoin: Rejoin::CatchUp,
+        levels: Some(FLINK_LEVELS),
         delay: Span::ZERO,
         ..SEED
     },

@@ -14,4 +14,5 @@ pub mod effective;
 pub mod generator;
 pub mod guard;
 pub mod idle;
+pub mod levels;
 pub mod member;

@@ -22,5 +22,6 @@ pub mod shrink;
 pub mod system;
 pub mod trace;
 pub mod tune;
+pub mod vector;
 pub mod verdict;
 pub mod zoo;

@@ -6,10 +6,12 @@
 //!
 //! Invariant: knows the query, the key's type and the data's range beforehand; an engine cannot.
 
+pub(crate) mod flows;
+
 use crate::floor::workload::Workload;
 
-const MINUTE: i64 = 60_000;
-const DELAY: i64 = 10 * MINUTE;
+pub(crate) const MINUTE: i64 = 60_000;
+pub(crate) const DELAY: i64 = 10 * MINUTE;
 
 /// What came out, in a form that does not depend on order.
 #[derive(Default, Clone, Copy, PartialEq, Eq, Debug)]

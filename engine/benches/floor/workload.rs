@@ -16,7 +16,7 @@ pub(crate) struct Workload {
     pub(crate) keys: Vec<u32>,
     pub(crate) values: Vec<i32>,
     pub(crate) partitions: Vec<u8>,
-    kinds: Vec<u8>,
+    pub(crate) kinds: Vec<u8>,
 }
 
 const T0: i64 = 1_767_225_600_000;
@@ -76,15 +76,65 @@ impl Workload {
             })
             .collect();
         all.sort_unstable();
-        let mut it = Self { name: format!("{keys} keys"), ..Self::default() };
-        for (arrival, _, time, key, value, partition) in all {
+        Self::of(
+            format!("{keys} keys"),
+            all.into_iter().map(|it| (it.0, it.2, it.3, it.4, it.5, 0)),
+        )
+    }
+
+    /// Draws impressions (kind 0), each under an id of its own, and clicks (kind 1) up to two hours
+    /// after them; ten to three.
+    pub(crate) fn draw_join(rows: u64) -> Self {
+        let mut draw = SplitMix(SEED ^ mix(rows) ^ 77);
+        let impressions = rows * 10 / 13;
+        let shown =
+            |it: u64| T0 + (i128::from(it) * i128::from(SPAN) / i128::from(impressions)) as i64;
+        let mut all = Vec::with_capacity(rows as usize);
+        for i in 0..impressions {
+            let time = shown(i);
+            let arrival = time + lateness(&mut draw);
+            all.push((arrival, i as u32, time, i as u32, 1, (draw.next() & 7) as u8, 0));
+        }
+        for i in 0..rows - impressions {
+            let of = draw.below(impressions);
+            let u = draw.unit();
+            let time = shown(of) + (u * u * u * 7_200_000.0) as i64;
+            let arrival = time + lateness(&mut draw);
+            let number = (impressions + i) as u32;
+            all.push((arrival, number, time, of as u32, 2, (draw.next() & 7) as u8, 1));
+        }
+        all.sort_unstable();
+        let all = all.into_iter().map(|it| (it.0, it.2, it.3, it.4, it.5, it.6));
+        Self::of("impressions and clicks".to_owned(), all)
+    }
+
+    /// Draws events under ids, of which a fifth are deliveries of an earlier one.
+    pub(crate) fn draw_dedup(rows: u64) -> Self {
+        let mut draw = SplitMix(SEED ^ mix(rows) ^ 99);
+        let ids = rows * 5 / 6;
+        let mut all: Vec<_> = (0..rows)
+            .map(|i| {
+                let id = if i < ids { i } else { draw.below(ids) };
+                let time = T0 + (i128::from(id) * i128::from(SPAN) / i128::from(ids)) as i64;
+                let arrival = time + lateness(&mut draw);
+                (arrival, i as u32, time, id as u32, 1, (draw.next() & 7) as u8)
+            })
+            .collect();
+        all.sort_unstable();
+        let all = all.into_iter().map(|it| (it.0, it.2, it.3, it.4, it.5, 0));
+        Self::of("ids, a fifth of them twice".to_owned(), all)
+    }
+
+    fn of(name: String, rows: impl Iterator<Item = (i64, i64, u32, i32, u8, u8)>) -> Self {
+        let mut it = Self { name, ..Self::default() };
+        for (arrival, time, key, value, partition, kind) in rows {
             it.arrivals.push(arrival);
             it.times.push(time);
             it.keys.push(key);
             it.values.push(value);
             it.partitions.push(partition);
+            it.kinds.push(kind);
         }
-        it.kinds.resize(it.times.len(), 0);
         it
     }
 

@@ -55,10 +55,8 @@ impl Flow {
         if flow.stages.len() != state.stages.len() {
             return Err(format!("{} stages", state.stages.len()));
         }
-        let same =
-            |(a, b): (&Stage, &Stage)| std::mem::discriminant(a) == std::mem::discriminant(b);
-        if !flow.stages.iter().zip(&state.stages).all(same) {
-            return Err("stages of another kind".to_owned());
+        for (stage, plan) in state.stages.iter().zip(&flow.plan.stages) {
+            stage.fit(plan, &flow.plan)?;
         }
         flow.sources = Sources::load(plan, &flow.plan, state.sources)?;
         let Forgets { watermark, maxima, idleness, stages } = forgets;

@@ -4,23 +4,32 @@
 //! column. The policy makes one W of their watermarks; like each of them it never falls. An input
 //! without a mark has a generator that watches nothing, so that its partitions are known.
 //!
+//! A plan with levels has no marks here: its one watermark goes through [`levels`].
+//!
 //! Invariant: W never falls within one incarnation. Source: semantics 2.7, spark-rules 1.
+
+pub mod levels;
 
 use crate::late::InForce;
 use crate::output::IgnoredWhy;
 use crate::plan::flow::{Flow, Mark, NullTime, Policy};
 use crate::plan::{Plan, WatermarkPlan};
-use crate::row::{ItemId, PartitionId};
+use crate::row::{ItemId, PartitionId, RowBatch};
 use crate::time::{EventTime, ProcTime, Span};
 use crate::watermark::generator::{Generator, GeneratorState};
 use crate::watermark::guard::GuardVerdict;
+use crate::watermark::levels::Steer;
+use crate::watermark::levels::waiting::Behind;
 use crate::watermark::member::{Change, Member};
+use levels::{Leveled, LeveledState};
 use serde::{Deserialize, Serialize};
 
 /// The watermarks of a flow.
 #[derive(Debug)]
 pub struct Sources {
+    /// Empty where there are levels.
     marks: Vec<Watched>,
+    levels: Option<Leveled>,
     policy: Policy,
     null_time: NullTime,
     in_force: InForce,
@@ -40,6 +49,7 @@ struct Watched {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SourcesState {
     marks: Vec<GeneratorState>,
+    levels: Option<LeveledState>,
     in_force: InForce,
 }
 
@@ -60,7 +70,9 @@ impl Sources {
     /// Before any row.
     pub fn new(plan: &Plan, flow: &Flow) -> Self {
         let mut marks = Vec::new();
-        for (input, of) in flow.inputs.iter().enumerate() {
+        let levels = Leveled::new(plan, flow);
+        let marked = if levels.is_some() { &[][..] } else { &flow.inputs };
+        for (input, of) in marked.iter().enumerate() {
             let rules = plan.watermark.as_ref();
             let watched = of.marks.iter().filter_map(|mark| rules.map(|it| (mark, it)));
             let before = marks.len();
@@ -76,6 +88,7 @@ impl Sources {
         let initial = plan.watermark.as_ref().map_or(EventTime::MIN, |it| it.initial);
         Self {
             marks,
+            levels,
             policy: flow.policy,
             null_time: flow.null_time,
             in_force: InForce::initial(initial),
@@ -83,10 +96,26 @@ impl Sources {
         }
     }
 
+    /// The clock starts.
+    pub fn start(&mut self, at: ProcTime) {
+        if let Some(it) = &mut self.levels {
+            it.start(at);
+        }
+    }
+
+    /// The clock went on by `by` to `at` while nothing ran: nobody was silent.
+    pub fn wake(&mut self, at: ProcTime, by: Span) {
+        self.marks.iter_mut().for_each(|it| it.generator.excuse(by));
+        if let Some(it) = &mut self.levels {
+            it.wake(at);
+        }
+    }
+
     /// What a snapshot keeps.
     pub fn save(&self) -> SourcesState {
         let marks = self.marks.iter().map(|it| it.generator.state().clone()).collect();
-        SourcesState { marks, in_force: self.in_force }
+        let levels = self.levels.as_ref().map(Leveled::save);
+        SourcesState { marks, levels, in_force: self.in_force }
     }
 
     /// The same plan, from a snapshot.
@@ -103,6 +132,11 @@ impl Sources {
             let rules = rules.map(|(rules, mark)| of_mark(rules, mark));
             watched.generator = Generator::load(rules.as_ref(), state)?;
         }
+        match (&mut sources.levels, &flow.levels, state.levels) {
+            (Some(levels), Some(plan), Some(state)) => levels.load(plan, flow, state)?,
+            (None, None, None) => {}
+            _ => return Err("levels of combination where there are none, or none".to_owned()),
+        }
         sources.in_force = state.in_force;
         sources.refresh();
         Ok(sources)
@@ -113,6 +147,9 @@ impl Sources {
     pub fn forget(&mut self, watermark: bool, maxima: bool, idleness: bool, now: ProcTime) {
         for it in &mut self.marks {
             it.generator.forget(watermark || maxima, maxima, idleness, now);
+        }
+        if let Some(it) = &mut self.levels {
+            it.forget(watermark, maxima, idleness, now);
         }
         if watermark {
             let initial = self.marks.iter().find(|it| it.mark.is_some());
@@ -128,7 +165,27 @@ impl Sources {
 
     /// Whether the plan has this input.
     pub fn has(&self, partition: PartitionId) -> bool {
-        self.marks.iter().any(|it| it.input == partition.input())
+        match &self.levels {
+            Some(it) => it.has(partition),
+            None => self.marks.iter().any(|it| it.input == partition.input()),
+        }
+    }
+
+    /// A row comes. True where its partition is paused: then it waits and is not read now.
+    pub fn holds(&mut self, rows: &RowBatch, row: usize) -> bool {
+        self.levels.as_mut().is_some_and(|it| it.holds(rows, row))
+    }
+
+    /// What may be read that waited; all of it where `all` ends.
+    pub fn release(&mut self, all: bool) -> Option<(RowBatch, Vec<Behind>)> {
+        self.levels.as_mut().and_then(|it| it.release(all))
+    }
+
+    /// Something other than a row, that waited, is read.
+    pub fn read(&mut self, behind: Behind) {
+        if let Some(it) = &mut self.levels {
+            it.read(behind);
+        }
     }
 
     /// Something arrived from a partition.
@@ -136,10 +193,26 @@ impl Sources {
         self.of_input(partition).for_each(|it| it.generator.hear(partition, at));
     }
 
-    /// A tick: judges silence.
-    pub fn tick(&mut self, now: ProcTime, steps: u64) {
+    /// A tick: judges silence. Says how far the clock has come: where there are levels, it may stop
+    /// at an instant before `now` at which something falls due, and goes on with the next call.
+    pub fn tick(&mut self, now: ProcTime, steps: u64) -> ProcTime {
         self.marks.iter_mut().for_each(|it| it.generator.tick(now, steps));
+        let reached = self.levels.as_mut().map_or(now, |it| it.tick(now));
         self.refresh();
+        reached
+    }
+
+    /// Something from outside that is no change of partitions.
+    ///
+    /// # Errors
+    /// Why it makes no sense here.
+    pub fn steer(&mut self, steer: Steer) -> Result<(), IgnoredWhy> {
+        self.levels.as_mut().map_or(Err(IgnoredWhy::NoLevels), |it| it.steer(steer))
+    }
+
+    /// The levels of the plan, where it has them.
+    pub const fn levels(&self) -> Option<&Leveled> {
+        self.levels.as_ref()
     }
 
     /// Remembers that somebody is idle during step `step`.
@@ -147,9 +220,12 @@ impl Sources {
         self.marks.iter_mut().for_each(|it| it.generator.note_idle(step));
     }
 
-    /// A row is taken from the queue, before anything else looks at it: counted for its partition.
-    /// False where that has finished.
-    pub fn take_row(&mut self, partition: PartitionId, at: ProcTime) -> bool {
+    /// A row is read, before anything else looks at it: counted for its partition, unless it was
+    /// counted when it began to wait (`again`). False where its partition has finished.
+    pub fn take_row(&mut self, partition: PartitionId, at: ProcTime, again: bool) -> bool {
+        if let Some(it) = &mut self.levels {
+            return it.take_row(partition, again);
+        }
         let mut open = true;
         for it in self.of_input(partition) {
             open &= it.generator.take_row(partition, at).is_some();
@@ -159,6 +235,9 @@ impl Sources {
 
     /// How far the row's own partition has come, less the delay, in the first mark of its input.
     pub fn own(&self, partition: PartitionId) -> EventTime {
+        if let Some(it) = &self.levels {
+            return it.own(partition);
+        }
         let first = self.marks.iter().find(|it| it.input == partition.input());
         let delay = first.and_then(|it| it.mark).map_or(Span::ZERO, |it| it.delay);
         first.map_or(EventTime::MIN, |it| it.generator.max_of(partition)) - delay
@@ -171,6 +250,9 @@ impl Sources {
         cells: impl Fn(usize) -> Option<i64>,
         at: ProcTime,
     ) -> GuardVerdict {
+        if let Some(it) = &self.levels {
+            return it.guard(partition, cells, at);
+        }
         let first = self.marks.iter().find(|it| it.input == partition.input());
         match first.and_then(|it| it.mark.map(|mark| (it, mark))) {
             Some((it, mark)) => match cells(mark.column.0) {
@@ -193,6 +275,10 @@ impl Sources {
             NullTime::Nowhere => None,
             NullTime::Epoch => Some(0),
         };
+        if let Some(it) = &mut self.levels {
+            it.show(partition, cells, null, id);
+            return;
+        }
         for it in self.of_input(partition) {
             let Some(mark) = it.mark else { continue };
             if let Some(time) = cells(mark.column.0).or(null) {
@@ -212,6 +298,9 @@ impl Sources {
         id: ItemId,
         at: ProcTime,
     ) -> Result<(), IgnoredWhy> {
+        if let Some(it) = &mut self.levels {
+            return it.heartbeat(partition, time, id, at);
+        }
         let mut taken = Err(IgnoredWhy::NoSuchInput);
         for it in self.of_input(partition) {
             taken = it.generator.heartbeat(partition, time, id, at);
@@ -224,6 +313,9 @@ impl Sources {
     /// # Errors
     /// Why it makes no sense here.
     pub fn change(&mut self, change: Change, id: ItemId, at: ProcTime) -> Result<(), IgnoredWhy> {
+        if let Some(it) = &mut self.levels {
+            return it.change(change, id);
+        }
         let mut taken = Err(IgnoredWhy::NoSuchInput);
         for it in self.of_input(change.partition()) {
             taken = it.generator.change(change, id, at);
@@ -236,9 +328,10 @@ impl Sources {
         self.marks.iter_mut().for_each(|it| it.generator.evaluate(now, cause, whole_batch));
         let values = self.marks.iter().filter(|it| it.mark.is_some());
         let values = values.map(|it| it.generator.in_force());
-        let new = match self.policy {
-            Policy::Min => values.min_by_key(|it| it.watermark),
-            Policy::Max => values.max_by_key(|it| it.watermark),
+        let new = match (&self.levels, self.policy) {
+            (Some(it), _) => Some(it.in_force(step)),
+            (None, Policy::Min) => values.min_by_key(|it| it.watermark),
+            (None, Policy::Max) => values.max_by_key(|it| it.watermark),
         };
         if let Some(new) = new.filter(|it| self.in_force.watermark < it.watermark) {
             self.in_force = InForce { since_step: step, ..new };
@@ -249,6 +342,9 @@ impl Sources {
     pub fn end(&mut self, id: ItemId, step: u64) {
         for it in &mut self.marks {
             it.generator.end(id);
+        }
+        if let Some(it) = &mut self.levels {
+            it.end();
         }
         self.in_force = InForce {
             watermark: EventTime::MAX,
@@ -266,6 +362,9 @@ impl Sources {
 
     /// The watermark of one input alone, by the policy over its marks.
     pub fn of_side(&self, input: usize) -> InForce {
+        if let Some(it) = &self.levels {
+            return it.of_side(input, self.in_force.since_step);
+        }
         let values = self.marks.iter().filter(|it| it.input == input && it.mark.is_some());
         let values = values.map(|it| it.generator.in_force());
         let own = match self.policy {
@@ -275,19 +374,21 @@ impl Sources {
         own.unwrap_or(InForce::initial(EventTime::MIN))
     }
 
-    /// c of the first mark.
+    /// c of the first mark; with levels, W plus the delay.
     pub fn candidate(&self) -> EventTime {
-        self.marks[0].generator.candidate()
+        self.marks.first().map_or(self.in_force.candidate, |it| it.generator.candidate())
     }
 
     /// c* of the first mark.
     pub fn candidate_max(&self) -> EventTime {
-        self.marks[0].generator.candidate_max()
+        self.marks.first().map_or(self.in_force.candidate, |it| it.generator.candidate_max())
     }
 
     /// c and w of every mark, in order of inputs and marks.
     pub fn watermarks(&self) -> impl Iterator<Item = (EventTime, EventTime)> {
-        self.marks.iter().map(|it| (it.generator.candidate(), it.generator.watermark()))
+        let levels = self.levels.iter().flat_map(Leveled::watermarks);
+        let marks = self.marks.iter();
+        marks.map(|it| (it.generator.candidate(), it.generator.watermark())).chain(levels)
     }
 
     /// Partitions of all inputs, in order of their numbers.
@@ -298,6 +399,9 @@ impl Sources {
     /// Brings what [`members`](Self::members) shows up to date.
     pub fn refresh(&mut self) {
         self.members.clear();
+        if let Some(it) = &self.levels {
+            self.members = it.members();
+        }
         let mut last = None;
         for it in &self.marks {
             if last.replace(it.input) != Some(it.input) {

@@ -3,7 +3,7 @@
 //! Invariant: no stage knows what stands before or behind it.
 
 use crate::operator::asof::AsOf;
-use crate::operator::count::Count;
+use crate::operator::count::Counted;
 use crate::operator::dedup::Dedup;
 use crate::operator::global::Global;
 use crate::operator::join::Join;
@@ -33,7 +33,7 @@ pub enum Stage {
     /// Groups by keys alone.
     Global(Global),
     /// Windows of a number of rows.
-    Count(Count),
+    Count(Counted),
     /// Drops what was seen before.
     Dedup(Dedup),
     /// An interval or window join.
@@ -52,12 +52,32 @@ impl Stage {
             StagePlan::Window(it) => Self::Window(Panes::new(it)),
             StagePlan::Session(it) => Self::Session(Sessions::new(it, flow.hindsight)),
             StagePlan::Global(it) => Self::Global(Global::new(it)),
-            StagePlan::Count(it) => Self::Count(Count::new(it)),
+            StagePlan::Count(it) => Self::Count(Counted::new(it)),
             StagePlan::Dedup(it) => Self::Dedup(Dedup::new(it, flow.null_time, flow.hindsight)),
             StagePlan::Join(it) => {
                 Self::Join(Box::new(Join::new(it, flow.null_time, flow.hindsight)))
             }
             StagePlan::AsOf(it) => Self::AsOf(Box::new(AsOf::new(it))),
+        }
+    }
+
+    /// Whether a stage from a snapshot is one that this plan can have.
+    ///
+    /// # Errors
+    /// The sentence of one that is not.
+    pub fn fit(&self, plan: &StagePlan, flow: &Flow) -> Result<(), String> {
+        match (self, plan) {
+            (Self::Filter(a), StagePlan::Filter(b)) if a == b => Ok(()),
+            (Self::Project(a), StagePlan::Project(b)) if a == b => Ok(()),
+            (Self::Same, StagePlan::Rename(..) | StagePlan::Compute(_)) => Ok(()),
+            (Self::Window(it), StagePlan::Window(plan)) => it.fit(plan),
+            (Self::Session(it), StagePlan::Session(plan)) => it.fit(plan, flow.hindsight),
+            (Self::Global(it), StagePlan::Global(plan)) => it.fit(plan),
+            (Self::Count(it), StagePlan::Count(plan)) => it.fit(plan),
+            (Self::Dedup(_), StagePlan::Dedup(_))
+            | (Self::Join(_), StagePlan::Join(_))
+            | (Self::AsOf(_), StagePlan::AsOf(_)) => Ok(()),
+            _ => Err("stages of another kind".to_owned()),
         }
     }
 
@@ -93,6 +113,14 @@ impl Stage {
             Self::Dedup(it) => it.state_rows(),
             Self::Join(it) => it.state_rows(),
             Self::AsOf(it) => it.state_rows(),
+        }
+    }
+
+    /// The same, of a join per side.
+    pub fn held(&self) -> [u64; 2] {
+        match self {
+            Self::Join(it) => it.held(),
+            it => [it.state_rows(), 0],
         }
     }
 

@@ -3,11 +3,13 @@
 //! Invariant: both answer the same calls in the same order; nothing else tells them apart.
 
 use crate::flow::Flow;
+use crate::flow::source::levels::Leveled;
 use crate::output::{IgnoredWhy, Output, StepKind, StepRecord};
 use crate::pipeline::Pipeline;
 use crate::plan::Plan;
 use crate::row::{ItemId, PartitionId, RowBatch};
-use crate::time::{EventTime, ProcTime};
+use crate::time::{EventTime, ProcTime, Span};
+use crate::watermark::levels::Steer;
 use crate::watermark::member::{Change, Member};
 
 /// The running part of a job.
@@ -44,10 +46,52 @@ impl Query {
         }
     }
 
-    pub(crate) fn tick(&mut self, now: ProcTime, steps: u64) {
+    /// The clock starts.
+    pub(crate) fn start(&mut self, at: ProcTime) {
         match self {
-            Self::Plain(it) => it.generator.tick(now, steps),
+            Self::Plain(_) => {}
+            Self::Flow(it) => it.sources.start(at),
+        }
+    }
+
+    /// The clock went on by `by` to `at`, and nobody was silent.
+    pub(crate) fn wake(&mut self, at: ProcTime, by: Span) {
+        match self {
+            Self::Plain(it) => it.generator.excuse(by),
+            Self::Flow(it) => it.sources.wake(at, by),
+        }
+    }
+
+    /// Says how far the clock has come; where it is not `now` yet, another call goes on.
+    pub(crate) fn tick(&mut self, now: ProcTime, steps: u64) -> ProcTime {
+        match self {
+            Self::Plain(it) => {
+                it.generator.tick(now, steps);
+                now
+            }
             Self::Flow(it) => it.sources.tick(now, steps),
+        }
+    }
+
+    pub(crate) fn steer(&mut self, steer: Steer) -> Result<(), IgnoredWhy> {
+        match self {
+            Self::Plain(_) => Err(IgnoredWhy::NoLevels),
+            Self::Flow(it) => it.steer(steer),
+        }
+    }
+
+    /// What each stage of a flow holds, per side.
+    pub(crate) fn held(&self) -> Vec<[u64; 2]> {
+        match self {
+            Self::Plain(it) => vec![[it.operator.as_ref().map_or(0, |it| it.groups()), 0]],
+            Self::Flow(it) => it.held(),
+        }
+    }
+
+    pub(crate) fn levels(&self) -> Option<&Leveled> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Flow(it) => it.sources.levels(),
         }
     }
 

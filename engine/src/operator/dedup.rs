@@ -219,3 +219,218 @@ impl Dedup {
         while left.pop_if(forgotten).is_some() {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::drive::{Draw, KEY, Row, TIME, pass, row, words};
+    use crate::plan::{LatePolicy, LateRule};
+
+    fn plan(expiry: DedupExpiry, late: LateRule) -> DedupPlan {
+        let columns = if expiry == DedupExpiry::WithItsTime { vec![KEY, TIME] } else { vec![KEY] };
+        DedupPlan { columns, time: Some(TIME), late, expiry, late_policy: LatePolicy::Drop }
+    }
+
+    fn step(dedup: &mut Dedup, rows: &[Row], late: i64, evict: i64) -> StageOutput {
+        let at = |it| [EventTime(it); 2];
+        pass(4, rows, at(late), at(evict), |pass, out| dedup.step(pass, out))
+    }
+
+    fn verdicts(out: &StageOutput) -> Vec<StageVerdict> {
+        out.judged.iter().map(|it| it.verdict).collect()
+    }
+
+    const SPARK: LateRule = LateRule::EventInclusive;
+
+    #[test]
+    fn a_row_equal_to_one_of_the_same_pass_is_a_duplicate_of_the_first() {
+        let expiry = DedupExpiry::WithItsTime;
+        let mut dedup = Dedup::new(&plan(expiry, SPARK), NullTime::Nowhere, Span::ZERO);
+        let rows = [row(0, 0, 5, 1), row(0, 1, 5, 1), row(0, 2, 6, 1), row(0, 3, 5, 1)];
+        let out = step(&mut dedup, &rows, 0, 0);
+        assert_eq!(words(&out), "0 2");
+        assert_eq!(verdicts(&out), [StageVerdict::Duplicate(ItemId(0)); 2]);
+        let tally = out.tally;
+        assert_eq!((tally.updated, tally.duplicates, tally.rows_dropped), (2, 2, 0));
+    }
+
+    #[test]
+    fn an_entry_with_its_time_leaves_when_its_time_is_late() {
+        for (late, stays, goes) in [(LateRule::Event, 5, 6), (SPARK, 4, 5)] {
+            let expiry = DedupExpiry::WithItsTime;
+            let mut dedup = Dedup::new(&plan(expiry, late), NullTime::Nowhere, Span::ZERO);
+            step(&mut dedup, &[row(0, 0, 5, 1)], 0, stays);
+            assert_eq!(dedup.state_rows(), 1, "{late:?}");
+            let out = step(&mut dedup, &[], 0, goes);
+            assert_eq!((out.tally.removed, dedup.state_rows()), (1, 0), "{late:?}");
+            let out = step(&mut dedup, &[row(0, 1, 5, 1)], goes, goes);
+            let late = StageVerdict::Late {
+                bound: EventTime(goes),
+                lost: 1,
+                kept: 0,
+                one: EventTime(stays),
+                all: EventTime(stays),
+            };
+            assert_eq!((verdicts(&out), out.tally.rows_dropped), (vec![late], 1));
+        }
+    }
+
+    #[test]
+    fn an_entry_whose_delay_is_up_still_drops_the_rows_of_the_pass_that_removes_it() {
+        // The recording dedup_within_watermark_expired_same_batch, in seconds from 1000.
+        let expiry = DedupExpiry::After(Span(5));
+        let mut dedup = Dedup::new(&plan(expiry, SPARK), NullTime::Nowhere, Span(100));
+        step(&mut dedup, &[row(0, 0, 0, 1)], -5, -5);
+        step(&mut dedup, &[row(0, 1, 35, 2)], -5, -5);
+        let out = step(&mut dedup, &[row(0, 2, 40, 1)], -5, 30);
+        assert_eq!((words(&out).as_str(), out.tally.removed, dedup.state_rows()), ("", 1, 1));
+        let out = step(&mut dedup, &[row(0, 3, 40, 1)], 30, 35);
+        assert_eq!(words(&out), "3");
+        let again = RemarkKind::DuplicateAfterExpiry { first: ItemId(0) };
+        assert_eq!(out.remarks, [(ItemId(3), again)]);
+    }
+
+    #[test]
+    fn a_key_without_time_stays_until_the_end_and_rows_behind_are_dropped_all_the_same() {
+        let mut dedup = Dedup::new(&plan(DedupExpiry::Never, SPARK), NullTime::Nowhere, Span(100));
+        step(&mut dedup, &[row(0, 0, 5, 1)], 0, 1_000);
+        let out = step(&mut dedup, &[row(0, 1, 1_000, 2), row(0, 2, 1_001, 1)], 1_000, 1_000);
+        assert!(matches!(verdicts(&out)[0], StageVerdict::Late { .. }));
+        assert_eq!(verdicts(&out)[1], StageVerdict::Duplicate(ItemId(0)));
+        let out = step(&mut dedup, &[], i64::MIN, i64::MAX);
+        assert_eq!((out.tally.removed, dedup.state_rows()), (1, 0));
+    }
+
+    #[test]
+    fn a_null_time_is_not_taken_or_stays_or_counts_as_the_epoch() {
+        let null = |number| Row { time: None, ..row(0, number, 0, 1) };
+        let rows = [null(0), null(1), row(0, 2, 5, 1)];
+        let with_its_time = plan(DedupExpiry::WithItsTime, SPARK);
+        let mut dedup = Dedup::new(&with_its_time, NullTime::Nowhere, Span::ZERO);
+        let out = step(&mut dedup, &rows, 0, 0);
+        assert_eq!(words(&out), "2");
+        assert_eq!(verdicts(&out), [StageVerdict::NoTime; 2]);
+
+        let mut dedup = Dedup::new(&with_its_time, NullTime::Epoch, Span::ZERO);
+        let out = step(&mut dedup, &rows, 0, 50);
+        assert_eq!((words(&out).as_str(), out.tally.removed), ("0 2", 1));
+        assert_eq!(out.notes[0].time, EventTime::MIN);
+        assert_eq!(words(&step(&mut dedup, &rows[1..2], 50, 50)), "", "never late");
+
+        let within = plan(DedupExpiry::After(Span(10)), SPARK);
+        let mut dedup = Dedup::new(&within, NullTime::Epoch, Span::ZERO);
+        assert_eq!(words(&step(&mut dedup, &rows, 3, 9)), "0");
+        assert_eq!(dedup.state_rows(), 1);
+        step(&mut dedup, &[], 9, 10);
+        assert_eq!(dedup.state_rows(), 0);
+    }
+
+    #[test]
+    fn without_a_time_nothing_is_late_and_nothing_leaves() {
+        let timeless = DedupPlan { time: None, ..plan(DedupExpiry::After(Span(1)), SPARK) };
+        let mut dedup = Dedup::new(&timeless, NullTime::Nowhere, Span(9));
+        let out = step(&mut dedup, &[row(0, 0, 5, 1), row(0, 1, 6, 1)], 100, 100);
+        assert_eq!((words(&out).as_str(), dedup.state_rows()), ("0", 1));
+        assert_eq!(out.notes[0].time, EventTime::MIN);
+    }
+
+    #[test]
+    fn what_left_is_remembered_as_far_as_hindsight_reaches() {
+        let within = plan(DedupExpiry::After(Span(10)), LateRule::Event);
+        for (evict, remarks) in [(16, 1), (17, 0)] {
+            let mut dedup = Dedup::new(&within, NullTime::Nowhere, Span(7));
+            step(&mut dedup, &[row(0, 0, 0, 1)], 0, 0);
+            step(&mut dedup, &[], 0, evict);
+            let out = step(&mut dedup, &[row(0, 1, 20, 1)], 0, evict);
+            assert_eq!((words(&out).as_str(), out.remarks.len()), ("1", remarks));
+        }
+    }
+
+    /// Runs a random trace against a list of all rows that were let through; says how often an equal
+    /// row passed too early. `hasty` removes entries that much too early.
+    fn run(draw: &mut Draw, expiry: DedupExpiry, hasty: i64) -> (usize, usize) {
+        let delay = if let DedupExpiry::After(it) = expiry { it.0 } else { 0 };
+        let rule = draw.pick(&[LateRule::Event, SPARK]);
+        let hindsight = draw.pick(&[0, 5, 30]);
+        let mut dedup = Dedup::new(&plan(expiry, rule), NullTime::Nowhere, Span(hindsight));
+        // Row, expiry, whether it was removed.
+        let mut passed: Vec<(Row, i64, bool)> = vec![];
+        let (mut w, mut evicted, mut too_early, mut duplicates) = (i64::MIN, i64::MIN, 0, 0);
+        for round in 0..25 {
+            let rows: Vec<_> = (0..draw.within(0, 4))
+                .map(|it| {
+                    row(
+                        0,
+                        (round * 4 + it) as u64,
+                        2 * round - draw.within(0, 12),
+                        draw.within(0, 2),
+                    )
+                })
+                .collect();
+            let late = w;
+            w = rows
+                .iter()
+                .filter_map(|it| it.time)
+                .map(|it| it - 6)
+                .max()
+                .map_or(w, |it| w.max(it));
+            let out = step(&mut dedup, &rows, late, w + hasty);
+            let mut through = words(&out);
+            through.push(' ');
+            let mut remarks = vec![];
+            for it in &rows {
+                let time = it.time.expect("a time");
+                if time < late || rule == SPARK && time <= late {
+                    continue;
+                }
+                let same = |old: &Row| old.key == it.key && (delay > 0 || old.time == it.time);
+                let equal = passed.iter().filter(|old| same(&old.0));
+                if equal.clone().any(|old| !old.2) {
+                    duplicates += 1;
+                    continue;
+                }
+                let lasts = |old: &&(Row, i64, bool)| evicted < old.1 + hindsight;
+                remarks.extend(equal.clone().rfind(lasts).map(|old| (it.number, old.0.number)));
+                too_early += usize::from(equal.clone().any(|old| time < old.1 || delay == 0));
+                passed.push((*it, time + delay, false));
+                let word = format!("{} ", it.number);
+                assert!(through.starts_with(&word), "{through} {it:?}");
+                through.drain(..word.len());
+            }
+            assert_eq!(through.trim(), "");
+            let found = out.remarks.iter().map(|it| match it {
+                (id, RemarkKind::DuplicateAfterExpiry { first }) => (id.0, first.0),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(found.collect::<Vec<_>>(), remarks);
+            evicted = w.saturating_add(hasty);
+            for it in &mut passed {
+                let inclusive = delay > 0 || rule == SPARK;
+                it.2 |= it.1 < evicted || inclusive && it.1 <= evicted;
+            }
+            let live = passed.iter().filter(|it| !it.2).count() as u64;
+            assert_eq!(dedup.state_rows(), live, "no entry stays behind its expiry");
+            if draw.once_in(5) {
+                let bytes = postcard::to_allocvec(&dedup).expect("plain data");
+                dedup = postcard::from_bytes(&bytes).expect("plain data");
+            }
+        }
+        (too_early, duplicates)
+    }
+
+    #[test]
+    fn no_equal_row_passes_before_its_time_and_a_millisecond_earlier_some_would() {
+        for expiry in [DedupExpiry::WithItsTime, DedupExpiry::After(Span(8))] {
+            let mut draw = Draw(11);
+            let mut sum = |hasty| {
+                (0..500)
+                    .map(|_| run(&mut draw, expiry, hasty))
+                    .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+            };
+            let (too_early, duplicates) = sum(0);
+            assert_eq!(too_early, 0, "{expiry:?}");
+            assert!(1_000 < duplicates, "{expiry:?} {duplicates}");
+            assert!(0 < sum(1).0, "{expiry:?}");
+        }
+    }
+}

@@ -21,7 +21,11 @@
 //! is not earlier than [`crate::plan::flow::Expiry::EXACT`]. Source: semantics 6, I15 to I18.
 
 mod expiry;
+#[cfg(test)]
+mod laws;
 pub mod range;
+#[cfg(test)]
+mod stories;
 
 use crate::late;
 use crate::operator::joined::{Stored, Writer};
@@ -89,7 +93,15 @@ impl Join {
 
     /// How many rows are stored.
     pub fn state_rows(&self) -> u64 {
-        self.sides.iter().map(|it| it.rows.len() as u64 + it.timeless.len() as u64).sum()
+        self.held().iter().sum()
+    }
+
+    /// Stored rows of each side.
+    pub fn held(&self) -> [u64; 2] {
+        [0, 1].map(|it| {
+            let side = &self.sides[it];
+            side.rows.len() as u64 + side.timeless.len() as u64
+        })
     }
 
     /// Whether it ever evicts: at least one side has a bound. Joins know no modes.

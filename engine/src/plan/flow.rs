@@ -48,6 +48,7 @@
 //! Invariant: data only; [`super::check`] judges flows too.
 
 mod columns;
+mod from_plain;
 mod grouping;
 mod link;
 mod matching;

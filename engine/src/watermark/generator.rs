@@ -243,6 +243,13 @@ impl Generator {
         }
     }
 
+    /// So much of the past was nobody's silence.
+    pub fn excuse(&mut self, by: Span) {
+        for member in &mut self.state.members {
+            member.last_activity = member.last_activity + by;
+        }
+    }
+
     /// A tick: judges silence. `steps` is the number of steps done.
     pub fn tick(&mut self, now: ProcTime, steps: u64) {
         if let Some(plan) = self.idle_plan() {
