@@ -5,6 +5,7 @@
 mod algebra;
 mod binary;
 mod command;
+mod conformance;
 mod determinism;
 mod fuzz_inputs;
 mod laws;

@@ -448,10 +448,12 @@ impl Flow {
 
     /// Whether a step without data should follow.
     pub fn asks(&self) -> bool {
-        let moved = self.bounds.last_removed()[0] < self.sources.in_force().watermark;
-        self.plan.follow_up == FollowUp::WhenMoved
-            && moved
-            && self.stages.iter().any(|it| it.asks(self.mode))
+        if self.plan.follow_up == FollowUp::Never {
+            return false;
+        }
+        let removed = self.bounds.last_removed();
+        let moved = removed.iter().zip(self.lines()).any(|(it, line)| *it < line.watermark);
+        moved && self.stages.iter().any(|it| it.asks(self.mode))
     }
 
     /// Groups, entries and stored rows of all stages.

@@ -140,6 +140,19 @@ pub enum Outcome {
     NotRun(String),
 }
 
+/// Runs the query of a vector here and lays what it did beside what the vector says.
+pub fn judge(vector: &Vector) -> Outcome {
+    let compared = match vector {
+        Vector::Spark(it) => spark::run(it).map(|found| spark::compare(it, &found)),
+        Vector::Flink(_) => Err("Flink's vectors are read and not run yet".to_owned()),
+    };
+    match compared {
+        Ok(Ok(it)) => Outcome::Agreed(it),
+        Ok(Err(it)) => Outcome::Disagreed(it),
+        Err(why) => Outcome::NotRun(why),
+    }
+}
+
 /// How much was compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreement {

@@ -31,7 +31,7 @@ mod tests;
 
 use super::accumulate::Accumulators;
 use super::grouping::shelf::Shelf;
-use super::grouping::{Key, Origin, key_of, time_of, window_cells};
+use super::grouping::{Key, Origin, cells_of, key_of, time_of, window_cells};
 use super::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::late::windows_lost;
 use crate::output::{EmissionKind, EmissionNote};
@@ -128,7 +128,7 @@ impl Panes {
         let cells = Accumulators::new(&plan.aggregates).width();
         let of_plan = |(_, key, pane): (EventTime, &Key, &Pane)| {
             let carries = plan.panes.carry == Carry::Retracting && 0 < pane.panes;
-            key.len() == keys
+            cells_of(key).len() == keys
                 && pane.total.fit(&plan.aggregates)
                 && pane.carried.len() == if carries { cells } else { 0 }
         };

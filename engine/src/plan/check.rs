@@ -14,10 +14,11 @@
 
 mod advice;
 mod columns;
+mod flow;
 mod numbers;
 
-use super::Plan;
 use super::problem::Problem;
+use super::{Effective, Plan};
 use crate::row::ColumnIx;
 use std::ops::Deref;
 
@@ -27,12 +28,29 @@ pub use numbers::MAX_WINDOWS_PER_ROW;
 /// All problems of a plan, refusals first, each rule in its own order.
 pub fn check(plan: &Plan) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let arrivals = columns::Arrivals::new(plan, &mut problems);
-    columns::check(plan, &arrivals, &mut problems);
-    numbers::check(plan, &mut problems);
-    advice::check(plan, &arrivals, &mut problems);
+    if let Some(flow) = &plan.flow {
+        columns::unique_names(plan, &mut problems);
+        numbers::check(plan, &mut problems);
+        flow::check(plan, flow, &mut problems);
+    } else {
+        let arrivals = columns::Arrivals::new(plan, &mut problems);
+        columns::check(plan, &arrivals, &mut problems);
+        numbers::check(plan, &mut problems);
+        advice::check(plan, &arrivals, &mut problems);
+        probes(plan, &mut problems);
+    }
     problems.sort_by_key(|it| it.severity);
     problems
+}
+
+/// Only flows have probes.
+fn probes(plan: &Plan, problems: &mut Vec<Problem>) {
+    if plan.watermark.as_ref().is_some_and(|it| it.effective == Effective::Probe) {
+        problems.push(Problem::probe_outside_flow(
+            "effective=probe and no flow",
+            "make the window a stage of a flow, or use effective=row or effective=next_batch",
+        ));
+    }
 }
 
 /// A plan that has no refusal, with what the check found out about its columns.

@@ -10,6 +10,7 @@
 
 mod code;
 mod refusal;
+pub mod spark;
 mod warning;
 
 pub use code::Code;

@@ -10,7 +10,9 @@
 pub mod cell;
 mod compare;
 mod expect;
+pub mod plan;
 mod query;
+mod run;
 mod steps;
 
 pub use compare::{Found, compare};
@@ -19,6 +21,7 @@ pub use query::{
     Agg, COMPARATORS, Comparator, Filter, Function, Gap, Input, Join, JoinType, Operator,
     OutputMode, Policy, Query, TimeColumn, Via, WatermarkOn,
 };
+pub use run::run;
 pub use steps::{Change, InputChange, Row, Step};
 
 use super::{Errors, Node};

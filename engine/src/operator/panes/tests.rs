@@ -272,6 +272,6 @@ fn a_saved_state_fits_its_own_plan_only() {
     let own = it.plan.clone();
     assert_eq!(it.fit(&own), Ok(()));
     assert!(it.fit(&plan()).is_err());
-    it.shelves.find(EventTime(10), &vec![Some(1)]).carried.clear();
+    it.shelves.find(EventTime(10), &Key::One(Some(1))).carried.clear();
     assert!(it.fit(&own).is_err(), "a pane without what it carried");
 }

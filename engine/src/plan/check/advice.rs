@@ -15,6 +15,7 @@ use super::columns::Arrivals;
 use crate::plan::problem::Problem;
 use crate::plan::{
     Effective, GeneratorPlan, OutputMode, Plan, Sink, Trigger, WatermarkPlan, WindowPlan,
+    WindowSpec,
 };
 use crate::time::Span;
 
@@ -25,7 +26,7 @@ pub(super) fn check(plan: &Plan, arrivals: &Arrivals<'_>, problems: &mut Vec<Pro
         (Some(operator), watermark) => {
             growth(plan, operator, arrivals, problems);
             sink(plan, problems);
-            grid(operator, problems);
+            grid(operator.window, problems);
             key_is_event_time(plan, operator, arrivals, problems);
             // Only where the watermark decides something.
             let linked = arrivals.linked(plan) && plan.output != OutputMode::Complete;
@@ -68,15 +69,14 @@ fn growth(
 }
 
 /// A figure that is written again needs a sink that replaces it (S26, S61).
-fn sink(plan: &Plan, problems: &mut Vec<Problem>) {
+pub(super) fn sink(plan: &Plan, problems: &mut Vec<Problem>) {
     if plan.output != OutputMode::Append && plan.sink == Sink::Append {
         problems.push(Problem::rewrites_into_append_sink(plan.output));
     }
 }
 
 /// Windows with holes, and offsets that other engines refuse.
-fn grid(operator: &WindowPlan, problems: &mut Vec<Problem>) {
-    let window = operator.window;
+pub(super) fn grid(window: WindowSpec, problems: &mut Vec<Problem>) {
     if window.slide <= Span::ZERO {
         return;
     }
@@ -123,7 +123,7 @@ fn delay(
 }
 
 /// Silence that holds for ever, and silence that never holds (S16, S17, S80).
-fn silence(watermark: &WatermarkPlan, problems: &mut Vec<Problem>) {
+pub(super) fn silence(watermark: &WatermarkPlan, problems: &mut Vec<Problem>) {
     let clock_closes = watermark.fallback.is_some_and(|it| it.always);
     match watermark.generator {
         GeneratorPlan::PartitionMin { idle: None } if !clock_closes => {
@@ -137,7 +137,7 @@ fn silence(watermark: &WatermarkPlan, problems: &mut Vec<Problem>) {
 }
 
 /// A wall clock that never acts, or that always decides (semantics 2.3).
-fn fallback(watermark: &WatermarkPlan, problems: &mut Vec<Problem>) {
+pub(super) fn fallback(watermark: &WatermarkPlan, problems: &mut Vec<Problem>) {
     let Some(fallback) = watermark.fallback else { return };
     let may_be_idle = matches!(watermark.generator, GeneratorPlan::PartitionMin { idle: Some(_) });
     if !fallback.always && !may_be_idle {
@@ -149,7 +149,7 @@ fn fallback(watermark: &WatermarkPlan, problems: &mut Vec<Problem>) {
 }
 
 /// One batch, and a watermark that counts from the next one on (trace law on `once`).
-fn once(plan: &Plan, watermark: &WatermarkPlan, problems: &mut Vec<Problem>) {
+pub(super) fn once(plan: &Plan, watermark: &WatermarkPlan, problems: &mut Vec<Problem>) {
     let appends = plan.output == OutputMode::Append && plan.trigger == Trigger::Once;
     if appends && watermark.effective != Effective::Row {
         problems.push(Problem::once_writes_nothing());

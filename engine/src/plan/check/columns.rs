@@ -10,7 +10,7 @@
 
 use crate::plan::problem::Problem;
 use crate::plan::{Aggregate, LineageStep, OutputMode, Plan};
-use crate::row::{ColumnIx, ColumnKind};
+use crate::row::{ColumnIx, ColumnKind, Schema};
 use std::collections::BTreeSet;
 
 /// The most columns that rows may be grouped by.
@@ -124,7 +124,7 @@ pub(super) fn check(plan: &Plan, arrivals: &Arrivals<'_>, problems: &mut Vec<Pro
 }
 
 /// Names must find one column.
-fn unique_names(plan: &Plan, problems: &mut Vec<Problem>) {
+pub(super) fn unique_names(plan: &Plan, problems: &mut Vec<Problem>) {
     let (mut seen, mut said) = (BTreeSet::new(), BTreeSet::new());
     for column in &plan.schema.columns {
         if !seen.insert(&column.name) && said.insert(&column.name) {
@@ -197,10 +197,10 @@ fn keys(plan: &Plan, arrivals: &Arrivals<'_>, problems: &mut Vec<Problem>) {
     for key in &operator.keys {
         if seen.insert(*key) {
             if let Some(why) = arrivals.lost(plan, *key) {
-                problems.push(Problem::key_column_unknown(&quoted(plan, *key), why));
+                problems.push(Problem::key_column_unknown(&quoted(&plan.schema, *key), why));
             }
         } else if said.insert(*key) {
-            problems.push(Problem::duplicate_key(&name(plan, *key)));
+            problems.push(Problem::duplicate_key(&name(&plan.schema, *key)));
         }
     }
 }
@@ -211,20 +211,21 @@ fn aggregates(plan: &Plan, arrivals: &Arrivals<'_>, problems: &mut Vec<Problem>)
     for (at, aggregate) in operator.aggregates.iter().enumerate() {
         if operator.aggregates[..at].contains(aggregate) {
             if !said.contains(aggregate) {
-                problems.push(Problem::duplicate_aggregate(&words(plan, *aggregate)));
+                problems.push(Problem::duplicate_aggregate(&words(&plan.schema, *aggregate)));
                 said.push(*aggregate);
             }
             continue;
         }
         let Some(column) = aggregate.column() else { continue };
         if let Some(why) = arrivals.lost(plan, column) {
-            let (aggregate, column) = (words(plan, *aggregate), quoted(plan, column));
+            let (aggregate, column) =
+                (words(&plan.schema, *aggregate), quoted(&plan.schema, column));
             problems.push(Problem::aggregate_column_unknown(&aggregate, &column, why));
             continue;
         }
         let spec = plan.schema.column(column);
         if !means_something(*aggregate, spec.kind) {
-            let aggregate = words(plan, *aggregate);
+            let aggregate = words(&plan.schema, *aggregate);
             let kind = kind_words(spec.kind);
             problems.push(Problem::aggregate_kind_mismatch(&aggregate, &spec.name, kind));
         }
@@ -232,7 +233,7 @@ fn aggregates(plan: &Plan, arrivals: &Arrivals<'_>, problems: &mut Vec<Problem>)
 }
 
 /// A sum of instants is no instant, and the code of a text is the order of its first sight.
-const fn means_something(aggregate: Aggregate, kind: ColumnKind) -> bool {
+pub(super) const fn means_something(aggregate: Aggregate, kind: ColumnKind) -> bool {
     match aggregate {
         Aggregate::Count | Aggregate::CountOf(_) => true,
         Aggregate::Min(_) | Aggregate::Max(_) => !matches!(kind, ColumnKind::Text),
@@ -240,7 +241,7 @@ const fn means_something(aggregate: Aggregate, kind: ColumnKind) -> bool {
     }
 }
 
-const fn kind_words(kind: ColumnKind) -> &'static str {
+pub(super) const fn kind_words(kind: ColumnKind) -> &'static str {
     match kind {
         ColumnKind::Integer => "an integer",
         ColumnKind::Time => "a time",
@@ -248,22 +249,22 @@ const fn kind_words(kind: ColumnKind) -> &'static str {
     }
 }
 
-fn name(plan: &Plan, column: ColumnIx) -> String {
-    match plan.schema.columns.get(column.0) {
+fn name(schema: &Schema, column: ColumnIx) -> String {
+    match schema.columns.get(column.0) {
         Some(it) => it.name.clone(),
         None => format!("column number {}", column.0.saturating_add(1)),
     }
 }
 
-fn quoted(plan: &Plan, column: ColumnIx) -> String {
-    match plan.schema.columns.get(column.0) {
+fn quoted(schema: &Schema, column: ColumnIx) -> String {
+    match schema.columns.get(column.0) {
         Some(it) => format!("`{}`", it.name),
-        None => name(plan, column),
+        None => name(schema, column),
     }
 }
 
 /// An aggregate as plans write it.
-fn words(plan: &Plan, aggregate: Aggregate) -> String {
+pub(super) fn words(schema: &Schema, aggregate: Aggregate) -> String {
     let (function, column) = match aggregate {
         Aggregate::Count => return "count".to_owned(),
         Aggregate::CountOf(it) => ("count", it),
@@ -272,7 +273,7 @@ fn words(plan: &Plan, aggregate: Aggregate) -> String {
         Aggregate::Max(it) => ("max", it),
         Aggregate::Avg(it) => ("avg", it),
     };
-    format!("{function}({})", name(plan, column))
+    format!("{function}({})", name(schema, column))
 }
 
 #[cfg(test)]

@@ -14,19 +14,20 @@ use crate::time::{EventTime, Span};
 pub const MAX_WINDOWS_PER_ROW: i64 = 100_000;
 
 pub(super) fn check(plan: &Plan, problems: &mut Vec<Problem>) {
-    delay(plan, problems);
+    // The delays of a flow belong to its inputs.
+    if let (Some(watermark), None) = (&plan.watermark, &plan.flow) {
+        delay(watermark.delay, problems);
+    }
     waits(plan, problems);
     initial(plan, problems);
     if let Some(operator) = &plan.operator {
-        window(operator.window, problems);
-        windows_per_row(operator.window, problems);
-        frame_rule(operator.late, operator.window, problems);
+        windows(operator.window, operator.late, problems);
     }
     trigger(plan.trigger, problems);
 }
 
 /// Whether the span can be computed with.
-fn legal(what: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
+pub(super) fn legal(what: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
     let legal = -Span::LEGAL <= span.0 && span.0 <= Span::LEGAL;
     if !legal {
         problems.push(Problem::span_out_of_range(what, span));
@@ -35,13 +36,19 @@ fn legal(what: &str, span: Span, problems: &mut Vec<Problem>) -> bool {
 }
 
 /// Zero or longer (S45).
-fn delay(plan: &Plan, problems: &mut Vec<Problem>) {
-    let Some(watermark) = &plan.watermark else { return };
-    if watermark.delay < Span::ZERO {
-        problems.push(Problem::negative_delay(watermark.delay));
+pub(super) fn delay(delay: Span, problems: &mut Vec<Problem>) {
+    if delay < Span::ZERO {
+        problems.push(Problem::negative_delay(delay));
     } else {
-        legal("delay", watermark.delay, problems);
+        legal("delay", delay, problems);
     }
+}
+
+/// All that makes windows impossible.
+pub(super) fn windows(spec: WindowSpec, late: LateRule, problems: &mut Vec<Problem>) {
+    window(spec, problems);
+    windows_per_row(spec, problems);
+    frame_rule(late, spec, problems);
 }
 
 /// The other spans that may be zero but not negative.

@@ -69,6 +69,50 @@ pub enum Code {
     AggregateKindMismatch,
     /// An aggregate is named twice.
     DuplicateAggregate,
+    /// A flow that reads nothing.
+    FlowWithoutInput,
+    /// More inputs than a partition's number has room for.
+    TooManyInputs,
+    /// Two inputs of one name.
+    DuplicateInput,
+    /// A flow and a plain operator in one plan.
+    FlowBesideOperator,
+    /// Probes and levels belong to flows, and to one another.
+    ProbeOutsideFlow,
+    /// A join of other than two inputs.
+    JoinInputs,
+    /// A join behind another stage.
+    JoinNotFirst,
+    /// A stage names a column that is not there.
+    StageColumnUnknown,
+    /// A stage names a column of another kind than it needs.
+    StageColumnKind,
+    /// A stage makes two columns of one name.
+    StageColumnTaken,
+    /// A session that no row can keep open.
+    GapNotPositive,
+    /// A window, or a pane, of no rows.
+    CountNotPositive,
+    /// Rows are told apart by no column at all.
+    NothingCompared,
+    /// A late rule that means nothing for the stage.
+    LateRuleUnfit,
+    /// A range in which no pair can be (semantics 6).
+    JoinNeverMatches,
+    /// A window rule in a join that has no window.
+    JoinWithoutWindow,
+    /// Early panes or lateness where a mode writes by itself.
+    PanesOutsideAppend,
+    /// Append mode over groups that have no event time (spark-rules 9).
+    GroupNeverCloses,
+    /// An outer join of which nothing says when a row has no partner (S56).
+    NullRowsNeverWritten,
+    /// Dedup within a delay of a watermark that is not there.
+    DedupNeverExpires,
+    /// An aggregation of figures that are written more than once.
+    FigureCountedTwice,
+    /// A union whose first input has no watermark, though another has.
+    UnionLinkLost,
 
     /// State that nothing ever removes: no watermark (S46).
     GrowsWithoutWatermark,
@@ -100,11 +144,39 @@ pub enum Code {
     OnceWritesNothing,
     /// A group for every instant.
     KeyIsEventTime,
+    /// State that nothing ever removes: groups by keys alone.
+    KeysNeverEvicted,
+    /// State that nothing ever removes: what was seen before.
+    DedupGrows,
+    /// State that nothing ever removes: one or both sides of a join (S56).
+    JoinSideGrows,
+    /// State that nothing ever removes: the left side of a semi join.
+    SemiSideGrows,
+    /// A full outer join with one bound: the other side's null rows never come.
+    OneSideNeverWritten,
+    /// A union in which a watermark judges rows that it does not know.
+    UnmarkedInputJudged,
+    /// Rows without event time on an outer side stay for ever, unseen.
+    NullTimeKept,
+    /// Sessions in update mode leave figures of sessions that are no more.
+    SessionRewritten,
+    /// An outer join in update mode, which does not update.
+    NullRowsNotRevised,
+    /// Rows without a partner come only when none can come any more.
+    AntiRowsWait,
+    /// All rows in one session.
+    SessionWithoutKey,
+    /// A dedup behind figures that are written again.
+    UpdatesSuppressed,
+    /// Two watermarks on one column.
+    WatermarkRedefined,
+    /// Of several watermarks on one input only the last reaches the stages.
+    WatermarkReplaced,
 }
 
 impl Code {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 80] = [
         Self::NegativeDelay,
         Self::NegativeSpan,
         Self::SpanOutOfRange,
@@ -134,6 +206,28 @@ impl Code {
         Self::AggregateColumnUnknown,
         Self::AggregateKindMismatch,
         Self::DuplicateAggregate,
+        Self::FlowWithoutInput,
+        Self::TooManyInputs,
+        Self::DuplicateInput,
+        Self::FlowBesideOperator,
+        Self::ProbeOutsideFlow,
+        Self::JoinInputs,
+        Self::JoinNotFirst,
+        Self::StageColumnUnknown,
+        Self::StageColumnKind,
+        Self::StageColumnTaken,
+        Self::GapNotPositive,
+        Self::CountNotPositive,
+        Self::NothingCompared,
+        Self::LateRuleUnfit,
+        Self::JoinNeverMatches,
+        Self::JoinWithoutWindow,
+        Self::PanesOutsideAppend,
+        Self::GroupNeverCloses,
+        Self::NullRowsNeverWritten,
+        Self::DedupNeverExpires,
+        Self::FigureCountedTwice,
+        Self::UnionLinkLost,
         Self::GrowsWithoutWatermark,
         Self::GrowsOffWatermark,
         Self::CompleteNeverEvicts,
@@ -149,6 +243,20 @@ impl Code {
         Self::OffsetOutsideSlide,
         Self::OnceWritesNothing,
         Self::KeyIsEventTime,
+        Self::KeysNeverEvicted,
+        Self::DedupGrows,
+        Self::JoinSideGrows,
+        Self::SemiSideGrows,
+        Self::OneSideNeverWritten,
+        Self::UnmarkedInputJudged,
+        Self::NullTimeKept,
+        Self::SessionRewritten,
+        Self::NullRowsNotRevised,
+        Self::AntiRowsWait,
+        Self::SessionWithoutKey,
+        Self::UpdatesSuppressed,
+        Self::WatermarkRedefined,
+        Self::WatermarkReplaced,
     ];
 
     /// Its number and its name.
@@ -183,6 +291,28 @@ impl Code {
             Self::AggregateColumnUnknown => ("P027", "aggregate-column-unknown"),
             Self::AggregateKindMismatch => ("P028", "aggregate-kind-mismatch"),
             Self::DuplicateAggregate => ("P029", "duplicate-aggregate"),
+            Self::FlowWithoutInput => ("P030", "flow-without-input"),
+            Self::TooManyInputs => ("P031", "too-many-inputs"),
+            Self::DuplicateInput => ("P032", "duplicate-input"),
+            Self::FlowBesideOperator => ("P033", "flow-beside-operator"),
+            Self::ProbeOutsideFlow => ("P034", "probe-outside-flow"),
+            Self::JoinInputs => ("P035", "join-inputs"),
+            Self::JoinNotFirst => ("P036", "join-not-first"),
+            Self::StageColumnUnknown => ("P037", "stage-column-unknown"),
+            Self::StageColumnKind => ("P038", "stage-column-kind"),
+            Self::StageColumnTaken => ("P039", "stage-column-taken"),
+            Self::GapNotPositive => ("P040", "gap-not-positive"),
+            Self::CountNotPositive => ("P041", "count-not-positive"),
+            Self::NothingCompared => ("P042", "nothing-compared"),
+            Self::LateRuleUnfit => ("P043", "late-rule-unfit"),
+            Self::JoinNeverMatches => ("P044", "join-never-matches"),
+            Self::JoinWithoutWindow => ("P045", "join-without-window"),
+            Self::PanesOutsideAppend => ("P046", "panes-outside-append"),
+            Self::GroupNeverCloses => ("P047", "group-never-closes"),
+            Self::NullRowsNeverWritten => ("P048", "null-rows-never-written"),
+            Self::DedupNeverExpires => ("P049", "dedup-never-expires"),
+            Self::FigureCountedTwice => ("P050", "figure-counted-twice"),
+            Self::UnionLinkLost => ("P051", "union-link-lost"),
             Self::GrowsWithoutWatermark => ("P101", "grows-without-watermark"),
             Self::GrowsOffWatermark => ("P102", "grows-off-watermark"),
             Self::CompleteNeverEvicts => ("P103", "complete-never-evicts"),
@@ -198,6 +328,20 @@ impl Code {
             Self::OffsetOutsideSlide => ("P113", "offset-outside-slide"),
             Self::OnceWritesNothing => ("P114", "once-writes-nothing"),
             Self::KeyIsEventTime => ("P115", "key-is-event-time"),
+            Self::KeysNeverEvicted => ("P116", "keys-never-evicted"),
+            Self::DedupGrows => ("P117", "dedup-grows"),
+            Self::JoinSideGrows => ("P118", "join-side-grows"),
+            Self::SemiSideGrows => ("P119", "semi-side-grows"),
+            Self::OneSideNeverWritten => ("P120", "one-side-never-written"),
+            Self::UnmarkedInputJudged => ("P121", "unmarked-input-judged"),
+            Self::NullTimeKept => ("P122", "null-time-kept"),
+            Self::SessionRewritten => ("P123", "session-rewritten"),
+            Self::NullRowsNotRevised => ("P124", "null-rows-not-revised"),
+            Self::AntiRowsWait => ("P125", "anti-rows-wait"),
+            Self::SessionWithoutKey => ("P126", "session-without-key"),
+            Self::UpdatesSuppressed => ("P127", "updates-suppressed"),
+            Self::WatermarkRedefined => ("P128", "watermark-redefined"),
+            Self::WatermarkReplaced => ("P129", "watermark-replaced"),
         }
     }
 

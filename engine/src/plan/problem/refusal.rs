@@ -4,6 +4,8 @@
 //!
 //! Invariant: every constructor here makes a refusal.
 
+mod flow;
+
 use super::{Code, Problem, Thousands, Words};
 use crate::time::{EventTime, Span};
 

@@ -5,6 +5,8 @@
 //!
 //! Invariant: every constructor here makes a warning.
 
+mod flow;
+
 use super::{Code, Problem, Thousands, Words};
 use crate::plan::{LateRule, OutputMode, WindowSpec};
 use crate::time::Span;

@@ -24,10 +24,10 @@ const VECTOR: &str = r#"{
 }"#;
 
 fn vector() -> SparkVector {
-    let Vector::Spark(it) = read(VECTOR.as_bytes()).expect("a vector") else {
-        panic!("it is Spark's");
-    };
-    *it
+    match read(VECTOR.as_bytes()) {
+        Ok(Vector::Spark(it)) => *it,
+        other => panic!("a vector of Spark: {other:?}"),
+    }
 }
 
 /// The errors after one text in the vector was replaced.
