@@ -32,12 +32,7 @@ pub struct RowFate {
 
 impl RowFate {
     pub(super) fn simple(fate: &str, because: &str) -> Self {
-        Self {
-            fate: fate.to_owned(),
-            because: because.to_owned(),
-            watermark: None,
-            windows: None,
-        }
+        Self { fate: fate.to_owned(), because: because.to_owned(), watermark: None, windows: None }
     }
 
     /// No step has taken it.
@@ -172,9 +167,7 @@ impl Row<'_> {
         let time = self.time()?;
         let (_, stage) = self.why.stage.as_ref()?;
         Some(match stage {
-            StagePlan::Window(it) => {
-                self.rule(it.late, time, it.lateness, Some(it.window), late)
-            }
+            StagePlan::Window(it) => self.rule(it.late, time, it.lateness, Some(it.window), late),
             StagePlan::Session(it) => self.session(it, time, late),
             StagePlan::Global(GlobalPlan { time: Some((_, rule)), .. }) => {
                 self.rule(*rule, time, Span::ZERO, None, late)
