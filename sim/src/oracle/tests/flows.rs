@@ -136,7 +136,7 @@ fn debug_one() {
                     s.step,
                     s.kind,
                     s.now.0,
-                    s.evict.0,
+                    s.evict.map(|it| it.0),
                     s.candidate.0,
                     s.watermark.0,
                     s.marks,
