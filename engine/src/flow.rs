@@ -152,7 +152,11 @@ impl Flow {
         }
         match self.effective {
             Effective::Row => self.evaluate_and_pass(id, out),
-            Effective::Probe => self.pass(id, false, out),
+            Effective::Probe => {
+                // Nothing leaves between two probes.
+                let nothing = InForce::initial(EventTime::MIN);
+                self.pass_with(self.bounds.now().late, [nothing; 2], id, false, out);
+            }
             Effective::NextBatch | Effective::BatchAfterNext => {}
         }
     }
@@ -448,10 +452,12 @@ impl Flow {
 
     /// Whether a step without data should follow.
     pub fn asks(&self) -> bool {
-        let moved = self.bounds.last_removed()[0] < self.sources.in_force().watermark;
-        self.plan.follow_up == FollowUp::WhenMoved
-            && moved
-            && self.stages.iter().any(|it| it.asks(self.mode))
+        if self.plan.follow_up == FollowUp::Never {
+            return false;
+        }
+        let removed = self.bounds.last_removed();
+        let moved = removed.iter().zip(self.lines()).any(|(it, line)| *it < line.watermark);
+        moved && self.stages.iter().any(|it| it.asks(self.mode))
     }
 
     /// Groups, entries and stored rows of all stages.

@@ -15,7 +15,7 @@ pub mod dedup;
 #[cfg(test)]
 mod drive;
 pub mod global;
-pub mod grouping;
+mod grouping;
 pub mod join;
 mod joined;
 mod keyed;

@@ -12,7 +12,7 @@
 //! Invariant: an open window holds at least one row, and fewer than make it full.
 
 use super::accumulate::Accumulators;
-use super::grouping::{Key, Origin, key_of, time_of};
+use super::grouping::{Key, Origin, cells_of, key_of, time_of};
 use super::stage::{Pass, StageOutput};
 use crate::output::{EmissionKind, EmissionNote};
 use crate::plan::OutputMode;
@@ -110,7 +110,7 @@ impl Counted {
         let (keys, aggregates) = (plan.keys.len(), Accumulators::new(&plan.aggregates));
         let columns = keys + aggregates.width() + 1;
         let open = self.open.iter().all(|(key, it)| {
-            key.len() == keys
+            cells_of(key).len() == keys
                 && it.total.fit(&plan.aggregates)
                 && 0 < it.rows
                 && it.rows < plan.rows
@@ -161,7 +161,7 @@ impl Counted {
 impl Fill {
     /// The row that is written, and its output time.
     fn cells(&self, key: &Key) -> (Vec<Option<i64>>, EventTime) {
-        let mut cells = key.clone();
+        let mut cells = cells_of(key).to_vec();
         self.total.cells(&mut cells);
         cells.push(self.latest.map(|it| it.0));
         (cells, self.latest.unwrap_or(EventTime::MIN))

@@ -16,7 +16,7 @@
 
 use super::accumulate::Accumulators;
 use super::grouping::shelf::Shelf;
-use super::grouping::{Key, Origin, key_of, time_of};
+use super::grouping::{Key, Origin, cells_of, key_of, time_of};
 use super::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::output::{EmissionKind, EmissionNote};
 use crate::plan::flow::GlobalPlan;
@@ -88,8 +88,9 @@ impl Global {
             return Err("the saved groups are those of another plan".to_owned());
         }
         let keys = plan.keys.len();
-        let of_plan =
-            |it: (_, &Key, &Accumulators)| it.1.len() == keys && it.2.fit(&plan.aggregates);
+        let of_plan = |it: (_, &Key, &Accumulators)| {
+            cells_of(it.1).len() == keys && it.2.fit(&plan.aggregates)
+        };
         if !self.groups.is_sound() || !self.groups.iter().all(of_plan) {
             return Err("the saved groups do not belong to this plan".to_owned());
         }
@@ -173,7 +174,7 @@ fn write(
     origin: Origin,
     out: &mut StageOutput,
 ) {
-    let mut cells = key.clone();
+    let mut cells = cells_of(key).to_vec();
     group.cells(&mut cells);
     origin.emit(&cells, EmissionNote { step: pass.step, kind, time, pane: 0 }, out);
 }

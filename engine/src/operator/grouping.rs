@@ -15,33 +15,39 @@
 pub(crate) mod drive;
 pub(crate) mod shelf;
 
+pub(crate) use super::keyed::Key;
 use super::stage::{Pass, StageOutput};
 use crate::output::EmissionNote;
 use crate::row::{ColumnIx, ItemId, PartitionId, RowBatch};
 use crate::time::{EventTime, ProcTime, Span};
 use crate::window::Window;
 
-/// The values of the grouping columns.
-pub type Key = Vec<Option<i64>>;
-
 /// The furthest from zero that a time may be.
 const FURTHEST: i64 = 1 << 62;
 
 /// The key of a row.
 pub(crate) fn key_of(batch: &RowBatch, columns: &[ColumnIx], row: usize) -> Key {
-    columns.iter().map(|it| batch.columns[it.0].get(row)).collect()
+    Key::of(batch, row, columns.iter().copied())
+}
+
+/// The cells of a key.
+pub(crate) fn cells_of(key: &Key) -> &[Option<i64>] {
+    match key {
+        Key::One(cell) => std::slice::from_ref(cell),
+        Key::Many(cells) => cells,
+    }
 }
 
 /// The time of a row; `None` where there is none to work with.
 pub(crate) fn time_of(batch: &RowBatch, column: ColumnIx, row: usize) -> Option<EventTime> {
     let time = batch.columns[column.0].get(row)?;
-    (-FURTHEST <= time && time <= FURTHEST).then_some(EventTime(time))
+    (-FURTHEST..=FURTHEST).contains(&time).then_some(EventTime(time))
 }
 
 /// How the output row of a window or session begins: start, end, output time, key.
 pub(crate) fn window_cells(window: Window, key: &Key) -> Vec<Option<i64>> {
     let times = [window.start, window.end, window.end - Span(1)];
-    times.iter().map(|it| Some(it.0)).chain(key.iter().copied()).collect()
+    times.iter().map(|it| Some(it.0)).chain(cells_of(key).iter().copied()).collect()
 }
 
 /// To which row an output is ascribed.

@@ -31,11 +31,11 @@ mod tests;
 
 use super::accumulate::Accumulators;
 use super::grouping::shelf::Shelf;
-use super::grouping::{Key, Origin, key_of, time_of, window_cells};
+use super::grouping::{Key, Origin, cells_of, key_of, time_of, window_cells};
 use super::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::late::windows_lost;
 use crate::output::{EmissionKind, EmissionNote};
-use crate::plan::flow::{Carry, WindowStage};
+use crate::plan::flow::{Carry, HoleRule, WindowStage};
 use crate::plan::{Aggregate, LateRule, OutputMode};
 use crate::time::{EventTime, Span};
 use crate::window::Window;
@@ -128,7 +128,7 @@ impl Panes {
         let cells = Accumulators::new(&plan.aggregates).width();
         let of_plan = |(_, key, pane): (EventTime, &Key, &Pane)| {
             let carries = plan.panes.carry == Carry::Retracting && 0 < pane.panes;
-            key.len() == keys
+            cells_of(key).len() == keys
                 && pane.total.fit(&plan.aggregates)
                 && pane.carried.len() == if carries { cells } else { 0 }
         };
@@ -156,7 +156,7 @@ impl Panes {
             let bound = within_reach(late - self.plan.lateness);
             let (lost, count) = windows_lost(self.plan.late, &assigner, time, bound);
             if count == 0 {
-                judge(row, StageVerdict::NoWindow);
+                judge(row, self.in_a_hole(time, late, bound));
                 continue;
             }
             let key = key_of(batch, &self.plan.keys, row);
@@ -179,6 +179,16 @@ impl Panes {
         }
         out.tally.groups_dropped += dropped.len() as u64;
         touched
+    }
+
+    fn in_a_hole(&self, time: EventTime, late: EventTime, bound: EventTime) -> StageVerdict {
+        match self.plan.hole {
+            HoleRule::LateBehind if time < bound => {
+                let kept_by = time + self.plan.lateness;
+                StageVerdict::Late { bound: late, lost: 0, kept: 0, one: kept_by, all: kept_by }
+            }
+            HoleRule::LateBehind | HoleRule::NoWindow => StageVerdict::NoWindow,
+        }
     }
 
     fn verdict(

@@ -37,7 +37,7 @@ mod tests;
 mod write;
 
 use super::accumulate::Accumulators;
-use super::grouping::{Key, key_of, time_of};
+use super::grouping::{Key, cells_of, key_of, time_of};
 use super::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::output::RemarkKind;
 use crate::plan::OutputMode;
@@ -146,7 +146,7 @@ impl Sessions {
         let (mut due, mut kept) = (BTreeSet::new(), BTreeSet::new());
         let mut of_plan = self.published.is_sound();
         for (key, sessions) in &self.live {
-            of_plan &= key.len() == plan.keys.len() && !sessions.is_empty();
+            of_plan &= cells_of(key).len() == plan.keys.len() && !sessions.is_empty();
             let mut before: Option<Window> = None;
             for (start, it) in sessions {
                 let window = Window { start: *start, end: it.end };

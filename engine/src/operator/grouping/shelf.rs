@@ -84,12 +84,12 @@ mod tests {
     fn groups_leave_from_the_front_and_are_counted() {
         let mut shelf = Shelf::new();
         for (time, key) in [(20, 1), (10, 2), (10, 1), (10, 2)] {
-            shelf.insert(EventTime(time), vec![Some(key)], key);
+            shelf.insert(EventTime(time), Key::One(Some(key)), key);
         }
         assert!(shelf.is_sound());
         let order: Vec<_> = shelf.iter().map(|it| (it.0.0, *it.2)).collect();
         assert_eq!(order, [(10, 1), (10, 2), (20, 1)]);
-        assert_eq!(shelf.take(EventTime(10), &vec![Some(1)]), Some(1));
+        assert_eq!(shelf.take(EventTime(10), &Key::One(Some(1))), Some(1));
         assert_eq!(shelf.pop_if(|it| it <= EventTime(10)).map(|it| it.1.len()), Some(1));
         assert!(shelf.pop_if(|it| it <= EventTime(10)).is_none());
         assert_eq!((shelf.len(), shelf.is_sound()), (1, true));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::operator::grouping::drive::{CAUSE, KEY, Made, TIME, VALUE, pass, rows};
-use crate::plan::flow::PanePlan;
+use crate::plan::flow::{HoleRule, PanePlan};
 use crate::plan::{LatePolicy, WindowSpec};
 use crate::row::{ItemId, PartitionId};
 use crate::time::ProcTime;
@@ -23,6 +23,7 @@ fn plan() -> WindowStage {
         late_policy: LatePolicy::Drop,
         lateness: Span(0),
         panes: PanePlan::TOTALS,
+        hole: HoleRule::NoWindow,
     }
 }
 
@@ -272,6 +273,6 @@ fn a_saved_state_fits_its_own_plan_only() {
     let own = it.plan.clone();
     assert_eq!(it.fit(&own), Ok(()));
     assert!(it.fit(&plan()).is_err());
-    it.shelves.find(EventTime(10), &vec![Some(1)]).carried.clear();
+    it.shelves.find(EventTime(10), &Key::One(Some(1))).carried.clear();
     assert!(it.fit(&own).is_err(), "a pane without what it carried");
 }
