@@ -44,8 +44,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     }
     let mut tally = Tally::default();
     for path in &files {
-        let bytes =
-            fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         match read(&bytes) {
             Ok(vector) => tally.judged(path, &vector, console)?,
             Err(errors) => tally.broken(path, &errors, console)?,
