@@ -28,12 +28,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE.trace")]
     pub(crate) file: PathBuf,
     /// The profiles, with commas between them
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        default_value = "seed,spark-4,flink"
-    )]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "seed,spark-4,flink")]
     pub(crate) profiles: Vec<String>,
     /// Let every row be a batch of its own, followed by a probe, instead of the trace's own cuts
     #[arg(long)]

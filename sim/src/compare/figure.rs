@@ -67,9 +67,8 @@ impl<'a> Figures<'a> {
             } else {
                 ((EventTime::MIN, EventTime::MIN), String::new())
             };
-            let named = |at: usize| {
-                format!("{}={}", self.schema.columns[at].name, self.text(at, cell(at)))
-            };
+            let named =
+                |at: usize| format!("{}={}", self.schema.columns[at].name, self.text(at, cell(at)));
             let mut name: Vec<String> = Vec::new();
             if !head.is_empty() {
                 name.push(head);

@@ -65,12 +65,7 @@ impl Comparison {
             writeln!(
                 f,
                 "  {:<width$} {:>8} {:>8} {:>8} {:>8} {:>6}  {w}",
-                it.name,
-                it.rows_counted,
-                it.rows_late,
-                it.rows_other,
-                it.figures,
-                it.state_rows
+                it.name, it.rows_counted, it.rows_late, it.rows_other, it.figures, it.state_rows
             )?;
         }
         Ok(())

@@ -32,12 +32,7 @@ pub struct RowFate {
 
 impl RowFate {
     pub(super) fn simple(fate: &str, because: &str) -> Self {
-        Self {
-            fate: fate.to_owned(),
-            because: because.to_owned(),
-            watermark: None,
-            windows: None,
-        }
+        Self { fate: fate.to_owned(), because: because.to_owned(), watermark: None, windows: None }
     }
 
     /// No step has taken it.
@@ -149,7 +144,10 @@ impl Row<'_> {
     }
 
     fn counted(&self, and: &str) -> RowFate {
-        let because = if self.w == EventTime::MIN { None } else { self.compared(None) };
+        let because = match self.time() {
+            Some(_) if self.w == EventTime::MIN => Some("no watermark in force".to_owned()),
+            _ => self.compared(None),
+        };
         let because = because.into_iter().chain((!and.is_empty()).then(|| and.to_owned()));
         let because = because.collect::<Vec<_>>().join("; ");
         let in_force = self.w != EventTime::MIN && self.time().is_some();
@@ -172,9 +170,7 @@ impl Row<'_> {
         let time = self.time()?;
         let (_, stage) = self.why.stage.as_ref()?;
         Some(match stage {
-            StagePlan::Window(it) => {
-                self.rule(it.late, time, it.lateness, Some(it.window), late)
-            }
+            StagePlan::Window(it) => self.rule(it.late, time, it.lateness, Some(it.window), late),
             StagePlan::Session(it) => self.session(it, time, late),
             StagePlan::Global(GlobalPlan { time: Some((_, rule)), .. }) => {
                 self.rule(*rule, time, Span::ZERO, None, late)
