@@ -25,10 +25,16 @@
 //! # Ok::<(), Vec<plimsoll_sim::trace::plan_text::PlanTextError>>(())
 //! ```
 //!
+//! With a key such as `stages` or `inputs` the plan is a flow (`plan_text/flow.rs` has its grammar);
+//! then the keys of the one window have no place.
+//!
 //! Invariant: `plan_from_pairs(pairs_of(plan))` is the plan, for every plan whose names
-//! [can be written](is_name) and whose columns exist.
+//! [can be written](is_name) (in a flow: [like this](is_flow_name)), whose columns exist, and whose
+//! column and delay, in a flow, are those of its first watermark.
 
+mod flow;
 mod keys;
+mod nested;
 mod read;
 mod values;
 mod write;
@@ -36,8 +42,8 @@ mod write;
 pub use keys::KEYS;
 pub use read::plan_from_pairs;
 pub(crate) use values::aggregate_text;
-pub use values::is_name;
-pub use write::pairs_of;
+pub use values::{is_flow_name, is_name};
+pub use write::{pairs_of, stage_texts};
 
 use plimsoll_engine::plan::Plan;
 use plimsoll_engine::time::ProcTime;
