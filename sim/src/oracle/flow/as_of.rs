@@ -10,7 +10,7 @@
 //! Invariant: a left row is written at most once. Source: semantics 6.
 
 use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::flow::{AsOfPlan, NullTime};
 use plimsoll_engine::row::{ItemId, PartitionId};
@@ -73,7 +73,7 @@ impl AsOf {
         }
         if partner.is_none() && self.plan.outer {
             let due = left.time;
-            self.unmatched.push(Left::new(left, due));
+            self.unmatched.push(Left::new(left, due, due));
         }
     }
 
@@ -97,8 +97,8 @@ impl AsOf {
 
 impl Stage for AsOf {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let judging = [0, 1].map(|it| effective(self.acts[it], given.late[it]));
-        let evict = effective(self.acts == [true; 2], given.evict[0]);
+        let judging = [0, 1].map(|it| given.bound(self.acts[it], given.late[it]));
+        let evict = given.bound(self.acts == [true; 2], given.evict[0]);
         for side in [0, 1] {
             for (at, row) in given.sides[side].iter().enumerate() {
                 let Some(time) = row.cells[self.plan.time[side].0].map(EventTime) else {

@@ -10,7 +10,7 @@
 //! Invariant: of equal rows at most one is remembered. Source: semantics 7.
 
 use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{DedupExpiry, DedupPlan, NullTime};
@@ -84,7 +84,7 @@ impl Dedup {
 impl Stage for Dedup {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
         let judging = if self.acts { given.late[0] } else { EventTime::MIN };
-        let evict = effective(self.acts, given.evict[0]);
+        let evict = given.bound(self.acts, given.evict[0]);
         for (at, row) in given.sides[0].iter().enumerate() {
             let time = match self.time(row) {
                 Ok(it) => it,
@@ -120,7 +120,7 @@ impl Stage for Dedup {
         out.removed += gone.len() as u64;
         for it in gone {
             let due = self.due(&it);
-            self.forgotten.push(Left::new(it, due));
+            self.forgotten.push(Left::new(it, due, evict));
         }
     }
 

@@ -18,7 +18,7 @@ mod reach;
 pub(super) use reach::Reach;
 
 use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, NullTime};
@@ -168,17 +168,17 @@ impl Join {
         }
     }
 
-    fn publish(&mut self, side: usize, row: Stored, out: &mut Happening) {
+    fn publish(&mut self, side: usize, row: Stored, evict: EventTime, out: &mut Happening) {
         out.rows.push(self.single(side, &row, EmissionKind::Unmatched));
         let due = row.time.map_or(EventTime::MIN, |it| self.reach.due(&self.plan, side, it));
-        self.unmatched[side].push(Left::new(row, due));
+        self.unmatched[side].push(Left::new(row, due, evict));
     }
 }
 
 impl Stage for Join {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let judging = [LEFT, 1].map(|it| effective(self.acts[it], given.late[it]));
-        let evict = [LEFT, 1].map(|it| effective(self.acts[1 - it], given.evict[it]));
+        let judging = [LEFT, 1].map(|it| given.bound(self.acts[it], given.late[it]));
+        let evict = [LEFT, 1].map(|it| given.bound(self.acts[1 - it], given.evict[it]));
         for side in [LEFT, 1] {
             for (at, row) in given.sides[side].iter().enumerate() {
                 let time = row.cells[self.plan.time[side].0].map(EventTime);
@@ -208,7 +208,7 @@ impl Stage for Join {
             out.removed += gone.len() as u64;
             for row in gone {
                 if self.owed(side) && !row.matched {
-                    self.publish(side, row, out);
+                    self.publish(side, row, evict[side], out);
                 }
             }
         }

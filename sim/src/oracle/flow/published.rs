@@ -1,9 +1,9 @@
 //! What was published or forgotten, kept to say what contradicts it later.
 //!
-//! Reading: hindsight is counted from the value that removed it: what left at w is remembered while
-//! what removes is below w + hindsight. Where the law leaves room (an entry's own time instead of w, the
+//! Reading: hindsight is counted from what removed it: what left at w is remembered while what
+//! removes is below w + hindsight. Where the law leaves room (the entry's own time instead of w, the
 //! bound itself), a contradiction may be remarked or not: it is certain only where every reading
-//! remembers.
+//! remembers, so never without hindsight.
 //!
 //! Invariant: nothing is ever forgotten here; only the certainty ends.
 
@@ -13,17 +13,18 @@ use plimsoll_engine::time::{EventTime, Span};
 #[derive(Clone, Debug)]
 pub(super) struct Left<T> {
     pub(super) what: T,
-    /// By its own times it could have left at this value already.
-    due: EventTime,
+    /// The least of the values that could be said to have removed it.
+    at: EventTime,
 }
 
 impl<T> Left<T> {
-    pub(super) const fn new(what: T, due: EventTime) -> Self {
-        Self { what, due }
+    /// By its own times it could have left at `due`; it did at `evict`.
+    pub(super) fn new(what: T, due: EventTime, evict: EventTime) -> Self {
+        Self { what, at: due.min(evict) }
     }
 
     /// Whether it is certainly remembered while this value removes.
     pub(super) fn is_certain(&self, evict: EventTime, hindsight: Span) -> bool {
-        evict.is_finite() && evict < self.due + hindsight || evict == EventTime::MIN
+        Span::ZERO < hindsight && evict < self.at + hindsight
     }
 }

@@ -9,13 +9,14 @@
 //! the largest number among the session's rows. A session that became too long is written as `Span`
 //! in append mode, as `Update` in update mode, and stays in complete mode. A row splits a session
 //! iff its own after merging overlaps a published one of its key that none of the merged did; touching
-//! is not overlapping, whatever `touching` says.
+//! is not overlapping, whatever `touching` says. A session that rows of a pass carried
+//! back to an earlier start, or merged into another, counts as removed (spark-rules 4).
 //!
 //! Invariant: the sessions of a key are apart. Source: semantics 5.
 
 use super::aggregate;
 use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::OutputMode;
 use plimsoll_engine::plan::flow::{Gap, SessionLate, SessionPlan, Touching};
@@ -27,6 +28,8 @@ use std::collections::BTreeSet;
 pub(super) struct Sessions {
     plan: SessionPlan,
     evicts: bool,
+    /// Whether anything ever leaves in this mode.
+    leaves: bool,
     hindsight: Span,
     /// Admitted rows whose session has not left.
     rows: Vec<Live>,
@@ -63,9 +66,9 @@ impl Session {
 }
 
 impl Sessions {
-    pub(super) fn new(plan: &SessionPlan, evicts: bool, hindsight: Span) -> Self {
+    pub(super) fn new(plan: &SessionPlan, evicts: bool, leaves: bool, hindsight: Span) -> Self {
         let plan = plan.clone();
-        Self { plan, evicts, hindsight, rows: Vec::new(), published: Vec::new() }
+        Self { plan, evicts, leaves, hindsight, rows: Vec::new(), published: Vec::new() }
     }
 
     /// The sessions of a key among these rows.
@@ -163,7 +166,7 @@ impl Sessions {
     }
 
     /// Takes sessions away.
-    fn leave(&mut self, gone: &[Session], out: &mut Happening) {
+    fn leave(&mut self, gone: &[Session], evict: EventTime, out: &mut Happening) {
         let mut rows: Vec<_> = gone.iter().flat_map(|it| it.rows.iter().copied()).collect();
         rows.sort_unstable();
         for at in rows.into_iter().rev() {
@@ -172,7 +175,7 @@ impl Sessions {
         out.removed += gone.len() as u64;
         let published = gone.iter().map(|it| {
             let due = it.end + self.plan.lateness;
-            Left::new(Session { rows: Vec::new(), ..it.clone() }, due)
+            Left::new(Session { rows: Vec::new(), ..it.clone() }, due, evict)
         });
         self.published.extend(published);
     }
@@ -181,7 +184,7 @@ impl Sessions {
         it.rows.iter().any(|at| self.rows[*at].fresh)
     }
 
-    fn spans(&mut self, given: &Pass<'_>, out: &mut Happening) {
+    fn spans(&mut self, evict: EventTime, given: &Pass<'_>, out: &mut Happening) {
         let Some(most) = self.plan.max_span else { return };
         let mut gone = self.all();
         gone.retain(|it| most <= it.end.since(it.start));
@@ -191,7 +194,7 @@ impl Sessions {
                 _ => self.write(it, EmissionKind::Update, given, out),
             }
         }
-        self.leave(&gone, out);
+        self.leave(&gone, evict, out);
     }
 
     fn panes(&mut self, evict: EventTime, given: &Pass<'_>, out: &mut Happening) {
@@ -212,8 +215,9 @@ impl Stage for Sessions {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
         let complete = given.mode == OutputMode::Complete;
         let judging = if self.evicts { given.late[0] } else { EventTime::MIN };
-        let evict = effective(self.evicts, given.evict[0]);
+        let evict = given.bound(self.evicts, given.evict[0]);
         self.rows.iter_mut().for_each(|it| it.fresh = false);
+        let before = self.all();
         let mut dropped = BTreeSet::new();
         for (at, row) in given.sides[0].iter().enumerate() {
             let Some(verdict) = self.take(row, judging, given, out) else { continue };
@@ -223,6 +227,10 @@ impl Stage for Sessions {
             out.judged.push((0, at, verdict));
         }
         out.groups_dropped += dropped.len() as u64;
+        let after = self.all();
+        let stands =
+            |old: &&Session| after.iter().any(|it| (&it.key, it.start) == (&old.key, old.start));
+        out.removed += (before.len() - before.iter().filter(stands).count()) as u64;
         if complete {
             if given.triggered {
                 for it in self.all() {
@@ -231,7 +239,7 @@ impl Stage for Sessions {
             }
             return;
         }
-        self.spans(given, out);
+        self.spans(evict, given, out);
         if given.mode == OutputMode::Append {
             self.panes(evict, given, out);
         } else {
@@ -241,7 +249,7 @@ impl Stage for Sessions {
         }
         let mut gone = self.all();
         gone.retain(|it| it.end <= evict - self.plan.lateness);
-        self.leave(&gone, out);
+        self.leave(&gone, evict, out);
     }
 
     fn state_rows(&self) -> u64 {
@@ -253,6 +261,6 @@ impl Stage for Sessions {
     }
 
     fn asks(&self) -> bool {
-        self.evicts
+        self.leaves
     }
 }

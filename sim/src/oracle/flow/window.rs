@@ -11,7 +11,7 @@
 //! Source: semantics 3, 4, 8.
 
 use super::aggregate;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use crate::oracle::windows::{Grid, Starts};
 use plimsoll_engine::output::EmissionKind;
 use plimsoll_engine::plan::flow::{Carry, WindowStage};
@@ -25,6 +25,8 @@ pub(super) struct Windows {
     plan: WindowStage,
     grid: Grid,
     evicts: bool,
+    /// Whether anything ever leaves in this mode.
+    leaves: bool,
     /// By (end, start, key).
     groups: BTreeMap<(i64, i64, Cells), Group>,
 }
@@ -47,9 +49,9 @@ struct Counted {
 }
 
 impl Windows {
-    pub(super) fn new(plan: &WindowStage, evicts: bool) -> Self {
+    pub(super) fn new(plan: &WindowStage, evicts: bool, leaves: bool) -> Self {
         let (plan, grid) = (plan.clone(), Grid::new(plan.window));
-        Self { plan, grid, evicts, groups: BTreeMap::new() }
+        Self { plan, grid, evicts, leaves, groups: BTreeMap::new() }
     }
 
     fn lost(&self, time: EventTime, starts: Starts, w: EventTime) -> u64 {
@@ -147,7 +149,7 @@ impl Stage for Windows {
         let evict = if given.mode == OutputMode::Complete {
             EventTime::MIN
         } else {
-            effective(self.evicts, evict)
+            given.bound(self.evicts, evict)
         };
         let mut dropped = BTreeSet::new();
         let mut changed = BTreeSet::new();
@@ -208,6 +210,6 @@ impl Stage for Windows {
     }
 
     fn asks(&self) -> bool {
-        self.evicts
+        self.leaves
     }
 }
