@@ -26,9 +26,9 @@
 //! At the end of input every stage evicts with +inf and nothing is judged in that pass.
 //!
 //! *Follow-up steps.* With [`FollowUp::WhenMoved`] a step of kind Data or Empty is followed by further
-//! Empty steps while W is ahead of the evict bound of the last step and a stage asks for one: a stage
-//! that ever evicts under this plan (windows, sessions and times in a key, unless output=complete;
-//! dedup; a join with an expiry on at least one side).
+//! Empty steps while W is ahead of the evict bound of the last step and a stage asks for one: windows,
+//! sessions and groups by keys alone (with a time among them or not) unless output=complete; dedup; a
+//! join with an expiry on at least one side.
 //!
 //! *Fates.* A row that reaches no stateful stage is counted. First match: query stopped, partition
 //! finished, a time column out of range, from the future (guard), filtered, then what the first
