@@ -7,7 +7,12 @@
 //! Invariant: every file under `golden/` is a vector that agrees, or is listed.
 
 use crate::tidy::root;
-use plimsoll_sim::vector::{Outcome, Vector, judge, read};
+use plimsoll_engine::plan::flow::{Chain, FollowUp, NullTime, SessionLate, Sides, Touching};
+use plimsoll_engine::plan::restore::RestoreRules;
+use plimsoll_engine::plan::{Effective, LateRule};
+use plimsoll_engine::profile::{self, Profile};
+use plimsoll_engine::time::EventTime;
+use plimsoll_sim::vector::{Outcome, Vector, judge, read, spark};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -77,6 +82,50 @@ fn the_vectors_of_spark_agree() {
 #[test]
 fn the_vectors_of_flink_agree() {
     check("flink", 147);
+}
+
+/// One rule of a profile made another.
+type OtherRule = (&'static str, fn(&mut Profile));
+
+/// Each rule of Spark's profile, and another that a vector must tell apart from it.
+const RULES: [OtherRule; 14] = [
+    ("effective", |it| it.effective = Effective::NextBatch),
+    ("initial", |it| it.initial = EventTime::MIN),
+    ("late", |it| it.late = LateRule::Event),
+    ("late_bare", |it| it.late_bare = LateRule::Event),
+    ("session_late: event", |it| it.session_late = SessionLate::Event),
+    ("session_late: merged", |it| it.session_late = SessionLate::Merged),
+    ("touching", |it| it.touching = Touching::Apart),
+    ("join.late", |it| it.join.late = LateRule::Event),
+    ("join.expiry.at_bound", |it| it.join.expiry.at_bound = true),
+    ("join.sides", |it| it.join.sides = Sides::Own),
+    ("chain", |it| it.chain = Chain::Same),
+    ("follow_up", |it| it.follow_up = FollowUp::Never),
+    ("null_time", |it| it.null_time = NullTime::Nowhere),
+    ("restore", |it| it.restore = RestoreRules::EXACT),
+];
+
+#[test]
+fn every_rule_of_sparks_profile_is_told_apart_from_another_by_a_vector() {
+    let vectors = vectors("spark");
+    let spark = *profile::named("spark-4").expect("a profile");
+    let disagree = |vector: &&Vector, rules: Profile| match vector {
+        Vector::Spark(it) => match spark::run_under(it, rules) {
+            Ok(found) => spark::compare(it, &found).is_err(),
+            Err(_) => false,
+        },
+        Vector::Flink(_) => false,
+    };
+    let ours = |it: &&Vector| !disagree(it, spark);
+    let mut untold = Vec::new();
+    for (name, change) in RULES {
+        let mut other = spark;
+        change(&mut other);
+        if !vectors.values().filter(ours).any(|it| disagree(&it, other)) {
+            untold.push(name);
+        }
+    }
+    assert!(untold.is_empty(), "no vector disagrees without these rules: {untold:?}");
 }
 
 /// What stands in the place of a value.
