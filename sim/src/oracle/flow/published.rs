@@ -9,22 +9,34 @@
 
 use plimsoll_engine::time::{EventTime, Span};
 
-/// Something that left, and when.
-#[derive(Clone, Debug)]
-pub(super) struct Left<T> {
-    pub(super) what: T,
-    /// The least of the values that could be said to have removed it.
-    at: EventTime,
+/// What left, in order.
+#[derive(Debug)]
+pub(super) struct Memory<T> {
+    hindsight: Span,
+    /// The highest value that removed so far.
+    highest: EventTime,
+    left: Vec<(T, EventTime)>,
 }
 
-impl<T> Left<T> {
-    /// By its own times it could have left at `due`; it did at `evict`.
-    pub(super) fn new(what: T, due: EventTime, evict: EventTime) -> Self {
-        Self { what, at: due.min(evict) }
+impl<T> Memory<T> {
+    pub(super) const fn new(hindsight: Span) -> Self {
+        Self { hindsight, highest: EventTime::MIN, left: Vec::new() }
     }
 
-    /// Whether it is certainly remembered while this value removes.
-    pub(super) fn is_certain(&self, evict: EventTime, hindsight: Span) -> bool {
-        Span::ZERO < hindsight && evict < self.at + hindsight
+    /// A pass removes by this value.
+    pub(super) fn removes(&mut self, evict: EventTime) {
+        self.highest = self.highest.max(evict);
+    }
+
+    /// Something leaves; by its own times it could have left at `due`.
+    pub(super) fn leaves(&mut self, what: T, due: EventTime) {
+        self.left.push((what, due.min(self.highest)));
+    }
+
+    /// All that left, and whether it is certainly remembered.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (&T, bool)> {
+        let certain =
+            |at: EventTime| Span::ZERO < self.hindsight && self.highest < at + self.hindsight;
+        self.left.iter().map(move |(what, at)| (what, certain(*at)))
     }
 }

@@ -31,6 +31,11 @@ pub(super) struct Values {
     pub(super) own: [EventTime; 2],
 }
 
+impl Values {
+    /// Nothing leaves.
+    pub(super) const NOTHING: Self = Self { all: EventTime::MIN, own: [EventTime::MIN; 2] };
+}
+
 /// What became of an item of the queue.
 #[derive(Debug)]
 pub(super) enum Taken {
