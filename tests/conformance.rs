@@ -6,6 +6,8 @@
 //!
 //! Invariant: every file under `golden/` is a vector that agrees, or is listed.
 
+mod pinned;
+
 use crate::tidy::root;
 use plimsoll_sim::vector::{Outcome, Vector, judge, read};
 use std::collections::BTreeMap;
