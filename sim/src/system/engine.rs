@@ -11,6 +11,7 @@ use plimsoll_engine::plan::problem::Problem;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::snapshot::RestoreRules;
 use plimsoll_engine::time::{EventTime, ProcTime};
+use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::Change;
 
 /// The engine under test.
@@ -76,6 +77,10 @@ impl System for Engine {
 
     fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output) {
         self.job.change(id, change, at, out);
+    }
+
+    fn steer(&mut self, id: ItemId, steer: Steer, out: &mut Output) {
+        self.job.steer(id, steer, out);
     }
 
     fn batch(&mut self, id: ItemId, out: &mut Output) {
