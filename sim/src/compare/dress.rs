@@ -121,7 +121,10 @@ fn dress_stage(stage: &mut StagePlan, profile: &Profile) -> Result<(), String> {
         | StagePlan::Rename(..)
         | StagePlan::Compute(_)
         | StagePlan::Count(_) => {}
-        StagePlan::Window(it) => it.late = profile.late,
+        StagePlan::Window(it) => {
+            it.late = profile.late;
+            it.hole = profile.hole;
+        }
         StagePlan::Session(it) => {
             it.late = profile.session_late;
             it.touching = profile.touching;
