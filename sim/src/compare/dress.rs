@@ -193,7 +193,7 @@ fn forgets(profile: &Profile) -> Option<String> {
     ];
     let lost = all.into_iter().filter(|it| it.0 == Memory::Lost).map(|it| it.1);
     let lost = lost.collect::<Vec<_>>();
-    (!lost.is_empty()).then(|| lost.join(" and "))
+    (!lost.is_empty()).then(|| lost.join(", "))
 }
 
 fn join_notes(plan: &Plan, profile: &Profile) -> Option<String> {
