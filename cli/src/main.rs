@@ -11,7 +11,9 @@
 
 mod args;
 mod check;
+mod compare;
 mod completions;
+mod conform;
 mod console;
 mod diagnose;
 mod exit;

@@ -154,7 +154,11 @@ impl Flow {
         }
         match self.effective {
             Effective::Row => self.evaluate_and_pass(id, out),
-            Effective::Probe => self.pass(id, false, out),
+            Effective::Probe => {
+                // Nothing leaves between two probes.
+                let nothing = InForce::initial(EventTime::MIN);
+                self.pass_with(self.bounds.now().late, [nothing; 2], id, false, out);
+            }
             Effective::NextBatch | Effective::BatchAfterNext => {}
         }
     }
@@ -410,8 +414,7 @@ impl Flow {
                 }
             }
             if !stateful_seen && !stateful {
-                let kept = output.rows.ids.iter().copied().collect::<Vec<_>>();
-                let mut kept = kept.into_iter().peekable();
+                let mut kept = output.rows.ids.iter().copied().peekable();
                 for rows in sides.into_iter().flatten() {
                     for row in 0..rows.len() {
                         if kept.next_if_eq(&rows.ids[row]).is_some() {

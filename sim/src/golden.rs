@@ -14,6 +14,16 @@
 //! => watermark 10:10:00             and: (from the next batch)
 //! => emit [10:00:00,10:10:00) k=a count=1 sum(v)=1
 //! ```
+//! Of a flow come out rows, and what contradicts earlier ones:
+//!
+//! ```text
+//! => emit l_time=10:00:00 l_k=a r_time=- r_k=-
+//! => emit late pane=1 [10:00:00,10:10:00) k=a count=3
+//! => split: overlaps the session [10:00:00,10:07:00), which was written before
+//! => late at stage 2: a row behind 10:10:00
+//! ```
+//! They stand where figures do, remarks with the rows that caused them; in order of their text.
+//!
 //! A row that was judged at a later item is named there: `late item 3 k=a ..`. Figures are sorted by
 //! the window's end, its start and the text of the key; `update` and `total` take the place of `emit`
 //! in the other output modes. An average is sum and count, `avg(v)=7/2`.
@@ -24,6 +34,8 @@
 mod bless;
 mod fate;
 mod figure;
+mod flow;
+mod judge;
 
 pub use bless::{Mismatch, bless, check};
 
@@ -54,7 +66,7 @@ impl Scribe {
     /// The golden lines of the next item, without `=>`.
     pub fn observe(&mut self, seen: &Observation<'_>) -> Vec<String> {
         let mut lines = ignored(seen.id, seen.output);
-        lines.extend(changed(&self.members, seen.view.members));
+        lines.extend(changed(seen.trace, &self.members, seen.view.members));
         lines.extend(steps(seen.trace, seen.id, seen.output, self.watermark));
         self.watermark = self.watermark.max(seen.view.watermark);
         self.members.clear();
@@ -77,13 +89,14 @@ fn other_item(id: ItemId, of: ItemId) -> String {
 }
 
 /// Partitions that fell silent, or spoke again.
-fn changed(before: &[Member], after: &[Member]) -> Vec<String> {
+fn changed(trace: &Trace, before: &[Member], after: &[Member]) -> Vec<String> {
     let idle = |it: &Member| it.state == MemberState::Idle;
     let line = |it: &Member| {
         let was = before.iter().find(|old| old.partition == it.partition);
+        let name = trace.partition_text(it.partition);
         match (was.is_some_and(idle), it.state) {
-            (false, MemberState::Idle) => Some(format!("idle p{}", it.partition.0)),
-            (true, MemberState::Active) => Some(format!("active p{}", it.partition.0)),
+            (false, MemberState::Idle) => Some(format!("idle {name}")),
+            (true, MemberState::Active) => Some(format!("active {name}")),
             _ => None,
         }
     };
@@ -96,6 +109,8 @@ struct Step<'a> {
     record: Option<&'a StepRecord>,
     rows: Vec<&'a RowRecord>,
     firings: Vec<&'a Firing>,
+    remarks: Vec<String>,
+    emitted: Vec<String>,
 }
 
 fn steps(trace: &Trace, id: ItemId, output: &Output, mut watermark: EventTime) -> Vec<String> {
@@ -109,6 +124,13 @@ fn steps(trace: &Trace, id: ItemId, output: &Output, mut watermark: EventTime) -
     for it in &output.steps {
         steps.entry(it.step).or_default().record = Some(it);
     }
+    let remarks = output.remarks.iter().map(|it| (it.step, flow::remark(id, it)));
+    for (step, line) in remarks.chain(flow::lost_between(trace, &output.stages)) {
+        steps.entry(step).or_default().remarks.push(line);
+    }
+    for (step, line) in flow::emissions(trace, &output.emissions) {
+        steps.entry(step).or_default().emitted.push(line);
+    }
     let mut lines = Vec::new();
     for step in steps.values_mut() {
         step.rows.sort_by_key(|it| it.id); // The engine finds them cause by cause.
@@ -119,7 +141,10 @@ fn steps(trace: &Trace, id: ItemId, output: &Output, mut watermark: EventTime) -
                 other => fate::not_counted(trace, &who, it.id, other),
             }
         }));
-        let figures = figure::lines(trace, &step.firings);
+        step.remarks.sort();
+        lines.append(&mut step.remarks);
+        let mut figures = figure::lines(trace, &step.firings);
+        figures.append(&mut step.emitted);
         let Some(record) = step.record.filter(|it| watermark < it.watermark) else {
             lines.extend(figures);
             continue;

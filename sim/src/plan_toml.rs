@@ -1,7 +1,8 @@
 //! A plan as the `[plan]` table of a TOML file.
 //!
 //! The keys are those of [`plan_text`](crate::trace::plan_text), the values the same texts. An integer
-//! or a boolean is read as its text, an array as its elements between commas (`lineage`: semicolons).
+//! or a boolean is read as its text, an array as its elements between commas (`lineage`: semicolons,
+//! `stages`: bars).
 //! Every mistake has the bytes of the file that it is about, so that the command can point at them.
 //!
 //! ```
@@ -92,7 +93,11 @@ pub fn plan_from_table(table: &DeTable<'_>) -> Result<PlanText, Vec<PlanTomlErro
     let mut errors = Vec::new();
     let mut texts: BTreeMap<&str, (String, Range<usize>, Range<usize>)> = BTreeMap::new();
     for (key, value) in table {
-        let separator = if key.get_ref() == "lineage" { ";" } else { "," };
+        let separator = match key.get_ref().as_ref() {
+            "lineage" => ";",
+            "stages" => "|",
+            _ => ",",
+        };
         match text_of(value, separator) {
             Some(text) => {
                 texts.insert(key.get_ref(), (text, key.span(), value.span()));

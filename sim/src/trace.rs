@@ -6,6 +6,10 @@
 //!
 //! # What the items mean
 //!
+//! This is the law for plain plans, and for flows where
+//! [their own](plimsoll_engine::plan::flow) says nothing else. In a flow a partition belongs to an
+//! input and is read by a task ([`partition`]).
+//!
 //! *Clock.* It starts at `plan.clock` (processing time; 0 unless said) and moves at ticks only.
 //!
 //! *Arrival.* Rows and heartbeats arrive at the current instant. Arrival is activity: the silence of
@@ -85,6 +89,7 @@
 
 pub(crate) mod nearest;
 pub mod parse;
+pub mod partition;
 pub mod plan_text;
 pub mod time_text;
 pub(crate) mod words;

@@ -21,7 +21,7 @@
 //!
 //! A late verdict names w, and the largest w that would have kept the row: E t + l, E2 t + l - 1, F the
 //! end of the row's slide frame + l - 1, W end + l - 1 of the latest lost window (`one`) and of the
-//! earliest (`all`).
+//! earliest (`all`), t + l in a hole. A row that is late in a hole is dropped, and belongs to no group.
 //!
 //! Invariant: a (window, key) is on exactly one shelf, `open` iff it owes its on-time pane, and none is
 //! left with end + l <= evict.
@@ -35,7 +35,7 @@ use super::grouping::{Key, Origin, cells_of, key_of, time_of, window_cells};
 use super::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::late::windows_lost;
 use crate::output::{EmissionKind, EmissionNote};
-use crate::plan::flow::{Carry, WindowStage};
+use crate::plan::flow::{Carry, HoleRule, WindowStage};
 use crate::plan::{Aggregate, LateRule, OutputMode};
 use crate::time::{EventTime, Span};
 use crate::window::Window;
@@ -156,7 +156,9 @@ impl Panes {
             let bound = within_reach(late - self.plan.lateness);
             let (lost, count) = windows_lost(self.plan.late, &assigner, time, bound);
             if count == 0 {
-                judge(row, StageVerdict::NoWindow);
+                let verdict = self.in_a_hole(time, late, bound);
+                out.tally.rows_dropped += u64::from(verdict != StageVerdict::NoWindow);
+                judge(row, verdict);
                 continue;
             }
             let key = key_of(batch, &self.plan.keys, row);
@@ -179,6 +181,16 @@ impl Panes {
         }
         out.tally.groups_dropped += dropped.len() as u64;
         touched
+    }
+
+    fn in_a_hole(&self, time: EventTime, late: EventTime, bound: EventTime) -> StageVerdict {
+        match self.plan.hole {
+            HoleRule::LateBehind if time < bound => {
+                let kept_by = time + self.plan.lateness;
+                StageVerdict::Late { bound: late, lost: 0, kept: 0, one: kept_by, all: kept_by }
+            }
+            HoleRule::LateBehind | HoleRule::NoWindow => StageVerdict::NoWindow,
+        }
     }
 
     fn verdict(

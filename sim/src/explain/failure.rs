@@ -77,7 +77,7 @@ pub fn failure(
         at: violation.at.0,
         evidence: violation.evidence.clone(),
         timeline: shortened(moments),
-        state: state(&history.last),
+        state: state(&seen, &history.last),
         matters: matters(&seen, violation.name, fails, limits),
     })
 }
@@ -119,7 +119,7 @@ fn shortened(moments: Vec<Moment>) -> Vec<Moment> {
     kept
 }
 
-fn state(last: &Last) -> Vec<String> {
+fn state(trace: &Trace, last: &Last) -> Vec<String> {
     let watermark = format!("watermark {}", TimeText(last.watermark));
     let open = match (last.groups, last.oldest_end) {
         (Some(0), _) | (None, None) => "no window is open".to_owned(),
@@ -132,7 +132,7 @@ fn state(last: &Last) -> Vec<String> {
     let mut lines = vec![format!("{watermark}, candidate {}", TimeText(last.candidate)), open];
     let partitions = last.members.iter().map(|it| {
         let state = format!("{:?}", it.state).to_lowercase();
-        format!("p{} {} {state}", it.partition.0, TimeText(it.max))
+        format!("{} {} {state}", trace.partition_text(it.partition), TimeText(it.max))
     });
     let partitions = partitions.collect::<Vec<_>>().join(", ");
     if !partitions.is_empty() {

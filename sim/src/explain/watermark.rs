@@ -40,6 +40,8 @@ pub struct WatermarkStory {
     pub partitions: Vec<Standing>,
     /// The partition that holds it down.
     pub held_by: Option<u32>,
+    /// Its name.
+    pub holder: Option<String>,
     /// The item since which that partition holds it.
     pub held_since: Option<Quoted>,
     /// The end of the earliest window that is open.
@@ -55,6 +57,8 @@ pub struct WatermarkStory {
 pub struct Standing {
     /// Its number.
     pub partition: u32,
+    /// Its name, as the trace writes it.
+    pub name: String,
     /// The largest time that it has shown.
     pub max: EventTime,
     /// `active`, `idle`, `finished`, or `catching up`.
@@ -101,8 +105,9 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
         has_fallback: plan.is_some_and(|it| it.fallback.is_some()),
         rose_at: rise.and_then(|it| Quoted::of(trace, it.item)),
         shown_by: rise.and_then(|it| it.shown_by).and_then(|it| Quoted::of(trace, it)),
-        partitions: last.members.iter().map(|it| standing(it, last.now)).collect(),
+        partitions: last.members.iter().map(|it| standing(trace, it, last.now)).collect(),
         held_by: held_by.map(|it| it.0),
+        holder: held_by.map(|it| trace.partition_text(it).to_string()),
         held_since: held_by.and(history.holders.last()).and_then(|it| Quoted::of(trace, it.0)),
         oldest_end: last.oldest_end,
         arrivals_queued: last.arrivals_queued,
@@ -118,9 +123,10 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
     Ok(story)
 }
 
-fn standing(member: &Member, now: ProcTime) -> Standing {
+fn standing(trace: &Trace, member: &Member, now: ProcTime) -> Standing {
     Standing {
         partition: member.partition.0,
+        name: trace.partition_text(member.partition).to_string(),
         max: member.max,
         state: match member.state {
             MemberState::Active if member.aligned => "active",
@@ -174,7 +180,8 @@ impl WatermarkStory {
         let least = own.filter(|it| it.is_finite()).map_or(least, |it| least.max(it + Span(1)));
         let whose = if self.per_partition { "" } else { " (or of any other partition)" };
         let changed = with_rows(trace, &[(partition, least)]);
-        let text = format!("a row of p{}{whose} at {} or later", partition.0, TimeText(least));
+        let who = trace.partition_text(partition);
+        let text = format!("a row of {who}{whose} at {} or later", TimeText(least));
         self.try_change(&changed, text);
         let Some(end) = self.oldest_end else { return };
         let needed = end + self.delay;
@@ -188,7 +195,8 @@ impl WatermarkStory {
         if behind.is_empty() || behind == [(partition, least)] {
             return;
         }
-        let who = behind.iter().map(|it| format!("p{}", it.0.0)).collect::<Vec<_>>().join(" and ");
+        let who = behind.iter().map(|it| trace.partition_text(it.0).to_string());
+        let who = who.collect::<Vec<_>>().join(" and ");
         let changed = with_rows(trace, &behind);
         let (at, end) = (TimeText(needed), TimeText(end));
         self.try_change(
@@ -266,15 +274,15 @@ impl fmt::Display for WatermarkStory {
             )?;
         }
         for it in &self.partitions {
-            let (p, max) = (format!("p{}", it.partition), TimeText(it.max).to_string());
+            let (p, max) = (&it.name, TimeText(it.max).to_string());
             let silent = SpanText(it.silent).to_string();
             let heard = TimeText(EventTime(it.last_heard.0));
             let holds =
                 if self.held_by == Some(it.partition) { "  holds the watermark" } else { "" };
             writeln!(f, "  {p:<9} {max:<16} {:<12} {silent:<10} {heard}{holds}", it.state)?;
         }
-        if let (Some(by), Some(since)) = (self.held_by, &self.held_since) {
-            writeln!(f, "p{by} holds it since {since}.")?;
+        if let (Some(by), Some(since)) = (&self.holder, &self.held_since) {
+            writeln!(f, "{by} holds it since {since}.")?;
         }
         if 0 < self.arrivals_queued {
             writeln!(f, "{} rows and heartbeats wait for a step.", self.arrivals_queued)?;

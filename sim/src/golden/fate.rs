@@ -6,14 +6,14 @@
 //! Invariant: one line per record; whatever a record says, it has a line.
 
 use super::figure;
+use super::judge::Judge;
 use crate::trace::time_text::{SpanText, TimeText};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::late::{LateRow, Saving};
 use plimsoll_engine::output::{Fate, IgnoredWhy};
-use plimsoll_engine::plan::{LatePolicy, LateRule};
+use plimsoll_engine::plan::LatePolicy;
 use plimsoll_engine::row::ItemId;
 use plimsoll_engine::time::{EventTime, Span};
-use plimsoll_engine::window::assign::Assigner;
 
 /// The cells of a row of the trace.
 fn cells(trace: &Trace, id: ItemId) -> Option<&[Option<i64>]> {
@@ -23,16 +23,11 @@ fn cells(trace: &Trace, id: ItemId) -> Option<&[Option<i64>]> {
     }
 }
 
-/// The grid of the plan's windows.
-fn assigner(trace: &Trace) -> Option<Assigner> {
-    let window = trace.plan.operator.as_ref()?.window;
-    (Span::ZERO < window.size && Span::ZERO < window.slide).then(|| Assigner::new(window))
-}
-
 /// The line of a late row; `who` names its item where it is another than the one at hand.
 pub(super) fn late(trace: &Trace, who: &str, late: &LateRow) -> String {
-    let keys = trace.plan.operator.as_ref().map_or(&[][..], |it| &it.keys);
-    let key = match cells(trace, late.id) {
+    let judge = Judge::of(trace, late);
+    let (cells, keys) = (cells(trace, late.id), &judge.keys);
+    let key = match cells {
         Some(cells) => figure::key(trace, keys, |i| cells.get(keys[i].0).copied().flatten()),
         None => String::new(),
     };
@@ -43,39 +38,10 @@ pub(super) fn late(trace: &Trace, who: &str, late: &LateRow) -> String {
     format!(
         "late{who}{key} {}{}{}{}{destination}",
         TimeText(late.time),
-        compared(trace, late),
+        judge.compared(late, cells),
         set_by(late),
         saving(late.saving)
     )
-}
-
-/// What the rule compared with the watermark.
-fn compared(trace: &Trace, late: &LateRow) -> String {
-    let w = late.in_force.watermark;
-    let at = TimeText(w);
-    let grid = assigner(trace);
-    match (late.rule, grid) {
-        (LateRule::Event, _) => format!(" behind {at}"),
-        (LateRule::EventInclusive, _) => format!(" at or behind {at}"),
-        (LateRule::Frame, Some(grid)) if w.is_finite() => {
-            let (row, watermark) = (TimeText(grid.frame(late.time)), TimeText(grid.frame(w)));
-            format!(": its slide of {row} is before {watermark}, the slide of {at}")
-        }
-        (LateRule::WindowEnd, Some(grid)) => {
-            let (lost, kept) = (late.windows_lost, late.windows_kept);
-            let last = grid.windows(late.time).nth((lost as usize).saturating_sub(1));
-            let last = last.map_or_else(|| "it".to_owned(), figure::window);
-            if (lost, kept) == (1, 0) {
-                format!(": window {last} ended at or before {at}")
-            } else {
-                let all = lost.saturating_add(kept);
-                format!(
-                    ": missed {lost} of {all} windows, up to {last} which ended at or before {at}"
-                )
-            }
-        }
-        (LateRule::Frame | LateRule::WindowEnd, _) => format!(" behind {at}"),
-    }
 }
 
 /// Where the watermark that judged comes from.

@@ -65,15 +65,15 @@ pub(super) fn key(
 ) -> String {
     let part = |(i, column): (usize, &ColumnIx)| {
         let name = &trace.plan.schema.column(*column).name;
-        format!(" {name}={}", cell(trace, *column, value(i)))
+        format!(" {name}={}", cell(trace, trace.plan.schema.column(*column).kind, value(i)))
     };
     columns.iter().enumerate().map(part).collect()
 }
 
-/// A value of a column. A code without a text is the mistake of a system under test, and is shown.
-fn cell(trace: &Trace, column: ColumnIx, value: Option<i64>) -> String {
+/// A value of a column of this kind. A code without a text is the mistake of a system under test, and is shown.
+pub(super) fn cell(trace: &Trace, kind: ColumnKind, value: Option<i64>) -> String {
     let Some(value) = value else { return "-".to_owned() };
-    match trace.plan.schema.column(column).kind {
+    match kind {
         ColumnKind::Integer => value.to_string(),
         ColumnKind::Time => TimeText(EventTime(value)).to_string(),
         ColumnKind::Text => match trace.dictionary.text(value) {

@@ -7,10 +7,11 @@
 //!
 //! Readings of its own, beside those in the files below. A partition belongs to the input that its
 //! number names. An input keeps one list of partitions per mark, and one more that only says who
-//! exists and who has finished. Follow-up steps come after every Data or Empty step, so also
-//! between the pieces of `available_now` and before the `End` step. A stage whose time column is
+//! exists and who has finished. Follow-up steps come where nothing waits: not between the pieces of
+//! `available_now`, but before the `End` step. A stage whose time column is
 //! not linked to a mark judges nobody and removes nothing before the end of input. An as-of join
-//! asks for follow-up steps.
+//! asks for follow-up steps; probes are followed by none. What is behind, where a side has a watermark
+//! of its own, is either of these.
 //!
 //! Invariant: the past decides. Nothing behind the current item is looked at.
 //!
@@ -147,9 +148,16 @@ impl FlowOracle {
             }
             Begin::Stop(rows) => {
                 let queue = std::mem::take(&mut self.queue);
-                for piece in pieces(&queue, rows) {
+                let pieces = pieces(&queue, rows);
+                let last = pieces.len() - 1;
+                for (at, piece) in pieces.into_iter().enumerate() {
                     let items = &queue[piece];
-                    self.step(trace, id, kind(items, StepKind::Empty), items);
+                    let kind = kind(items, StepKind::Empty);
+                    if at < last {
+                        self.one_step(trace, id, kind, items);
+                    } else {
+                        self.step(trace, id, kind, items);
+                    }
                 }
                 self.stopped = true;
             }
@@ -226,17 +234,24 @@ impl FlowOracle {
     /// A step and those that follow it up.
     fn step(&mut self, trace: &Trace, cause: ItemId, kind: StepKind, items: &[Queued]) {
         self.one_step(trace, cause, kind, items);
-        if kind == StepKind::Probe || self.flow.follow_up == FollowUp::Never {
+        let probes = self.effective == Some(Effective::Probe);
+        if kind == StepKind::Probe || probes || self.flow.follow_up == FollowUp::Never {
             return;
         }
         let asks = self.stages.iter().any(|it| it.asks());
-        while asks && self.evicted.all < self.source.values().all {
+        while asks && self.is_behind() {
             self.one_step(trace, cause, StepKind::Empty, &[]);
         }
     }
 
+    /// Whether what the first stage removes by has moved since the last step.
+    fn is_behind(&self) -> bool {
+        let (then, now) = (self.evicted, self.source.values());
+        if bounds::per_side(&self.flow) { then.own != now.own } else { then.all < now.all }
+    }
+
     fn one_step(&mut self, trace: &Trace, cause: ItemId, kind: StepKind, items: &[Queued]) {
-        let mut step = FlowStep::new(self.steps, kind, self.now, &self.stages);
+        let mut step = FlowStep::new(self.steps, kind, self.now, self.stages.len());
         let before = self.source.values();
         match self.effective {
             _ if kind == StepKind::End => {
@@ -267,8 +282,9 @@ impl FlowOracle {
             }
             Some(Effective::Probe) => {
                 let rows = self.take(trace, &mut step, items);
-                self.pass(&mut step, cause, rows, Given { late: before, evict: before });
-                self.evicted = before;
+                let evict = Values::NOTHING;
+                self.pass(&mut step, cause, rows, Given { late: before, evict });
+                self.evicted = evict;
             }
             Some(Effective::NextBatch | Effective::BatchAfterNext) | None => {
                 let lag_two = self.effective == Some(Effective::BatchAfterNext);
@@ -279,7 +295,8 @@ impl FlowOracle {
                 self.evicted = before;
             }
         }
-        step.evict = self.evicted.all;
+        let one = !bounds::per_side(&self.flow) && self.mode != OutputMode::Complete;
+        step.evict = one.then_some(self.evicted.all);
         step.candidate = self.source.candidate();
         step.watermark = self.source.values().all;
         step.marks = self.source.marks();
@@ -332,7 +349,7 @@ impl FlowOracle {
             let mut out = Happening::default();
             stage.pass(&given, &mut out);
             let record = &mut step.stages[at];
-            record.observe(&given, &out);
+            record.observe(&given, &out, stage.acts());
             for (side, row, verdict) in &out.judged {
                 let row = &sides[*side][*row];
                 if first {

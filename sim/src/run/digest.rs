@@ -1,6 +1,6 @@
 //! A 64-bit digest of everything that one item brought out, and of the state behind it.
 //!
-//! Figures, notes, fates, step records, watermarks, members and the number of groups go in; the seed
+//! Figures, notes, fates, what a flow wrote and its stages did, step records, watermarks, members and the number of groups go in; the seed
 //! of a hasher must not show. Two runs of one trace have equal digests, item by item, on any machine.
 //!
 //! Invariant: a pure function of output and view.
@@ -8,7 +8,7 @@
 use crate::system::View;
 use crate::trace::time_text::TimeText;
 use plimsoll_engine::late::{LateRow, Saving};
-use plimsoll_engine::output::{Fate, Output};
+use plimsoll_engine::output::{Fate, Output, RemarkKind};
 use plimsoll_engine::plan::Plan;
 use plimsoll_engine::state::layout::{Groups, Value};
 
@@ -53,6 +53,9 @@ impl Digest {
             digest.add(u64::from(member.partition.0) ^ (member.state as u64) << 40);
             digest.add(member.rows ^ u64::from(member.aligned) << 63);
         }
+        if plan.flow.is_some() {
+            digest.flow(output);
+        }
         digest.signed(view.watermark.0);
         digest.add(view.groups.unwrap_or(u64::MAX));
         digest.0
@@ -87,6 +90,47 @@ impl Digest {
                 self.signed(largest.0);
             }
             Saving::Nothing => self.add(9),
+        }
+    }
+
+    /// What only flows bring out.
+    fn flow(&mut self, output: &Output) {
+        let emissions = &output.emissions;
+        for (row, note) in emissions.notes.iter().enumerate() {
+            self.add(note.step ^ (note.kind as u64) << 56);
+            self.signed(note.time.0);
+            self.add(u64::from(note.pane));
+            self.add(emissions.rows.ids[row].0);
+            for column in &emissions.rows.columns {
+                match column.get(row) {
+                    Some(it) => self.signed(it),
+                    None => self.add(u64::MAX),
+                }
+            }
+        }
+        for it in &output.stages {
+            self.add(it.step ^ (it.stage as u64) << 56);
+            for time in it.late.iter().chain(&it.evict) {
+                self.signed(time.0);
+            }
+            for number in [it.rows_in, it.rows_out, it.updated, it.removed, it.state_rows] {
+                self.add(number);
+            }
+            for number in [it.rows_dropped, it.groups_dropped, it.duplicates] {
+                self.add(number);
+            }
+        }
+        for it in &output.remarks {
+            self.add(it.step ^ (it.stage as u64) << 56);
+            self.add(it.id.0);
+            match it.kind {
+                RemarkKind::SessionSplit { start, end } => {
+                    self.signed(start.0);
+                    self.signed(end.0);
+                }
+                RemarkKind::DuplicateAfterExpiry { first } => self.add(1 | first.0 << 8),
+                RemarkKind::Refuted { unmatched } => self.add(2 | unmatched.0 << 8),
+            }
         }
     }
 
@@ -131,9 +175,12 @@ impl Digest {
 /// What came out, in one line, for the evidence of a difference.
 pub fn describe(output: &Output, view: &View<'_>) -> String {
     let figures: usize = output.firings.iter().map(|it| it.groups.len()).sum();
+    let written = match output.emissions.notes.len() {
+        0 => format!("{} windows with {figures} groups written", output.firings.len()),
+        rows => format!("{rows} rows written"),
+    };
     format!(
-        "{} windows with {figures} groups written, {} rows with a record, watermark {}",
-        output.firings.len(),
+        "{written}, {} rows with a record, watermark {}",
         output.records.len(),
         TimeText(view.watermark)
     )

@@ -23,8 +23,8 @@
 //! end
 //! ```
 //! A golden line is taken as it stands, to the end of the line. The TIME of a row goes into the
-//! watermark's column; other columns are named, each at most once. A partition may be written
-//! `input/p0`, `input` being the name of the single input.
+//! watermark's column; other columns are named, each at most once. How partitions are written is
+//! said in [`partition`](super::partition).
 //!
 //! Invariant: no text makes this panic, and a trace that is read has a plan, cells for each row, and a
 //! line for each item.
@@ -287,7 +287,7 @@ impl<'a> Reading<'a> {
             }
             _ => self.plan_of_pairs(pairs),
         };
-        self.trace = read.map(|PlanText { plan, clock }| {
+        self.trace = read.map(|PlanText { plan, clock, .. }| {
             let dictionary = Dictionary::default();
             Trace { plan, clock, dictionary, items: Vec::new(), cells: Vec::new() }
         });

@@ -25,10 +25,16 @@
 //! # Ok::<(), Vec<plimsoll_sim::trace::plan_text::PlanTextError>>(())
 //! ```
 //!
+//! With a key such as `stages` or `inputs` the plan is a flow (`plan_text/flow.rs` has its grammar);
+//! then the keys of the one window have no place.
+//!
 //! Invariant: `plan_from_pairs(pairs_of(plan))` is the plan, for every plan whose names
-//! [can be written](is_name) and whose columns exist.
+//! [can be written](is_name) (in a flow: [like this](is_flow_name)), whose columns exist, and whose
+//! column and delay, in a flow, are those of its first watermark.
 
+mod flow;
 mod keys;
+mod nested;
 mod read;
 mod values;
 mod write;
@@ -36,10 +42,11 @@ mod write;
 pub use keys::KEYS;
 pub use read::plan_from_pairs;
 pub(crate) use values::aggregate_text;
-pub use values::is_name;
-pub use write::pairs_of;
+pub use values::{is_flow_name, is_name};
+pub use write::{pairs_of, stage_texts};
 
 use plimsoll_engine::plan::Plan;
+use plimsoll_engine::profile::Profile;
 use plimsoll_engine::time::ProcTime;
 
 /// A plan as its pairs say it, and where the clock starts.
@@ -49,6 +56,8 @@ pub struct PlanText {
     pub plan: Plan,
     /// Start of processing time: `clock`.
     pub clock: ProcTime,
+    /// The profile that what is not said comes from.
+    pub profile: &'static Profile,
 }
 
 /// A pair that cannot be read.

@@ -14,7 +14,7 @@ use super::plan_text::pairs_of;
 use super::time_text::{SpanText, TimeText};
 use super::words::quoted;
 use super::{Item, RowItem, Trace};
-use plimsoll_engine::row::{ColumnKind, Dictionary};
+use plimsoll_engine::row::{ColumnKind, Dictionary, PartitionId};
 use plimsoll_engine::time::EventTime;
 use plimsoll_engine::watermark::member::Adoption;
 use std::fmt::Write as _;
@@ -53,25 +53,26 @@ pub fn item_text(trace: &Trace, item: &Item) -> String {
 }
 
 fn item_line(text: &mut String, trace: &Trace, item: &Item) -> std::fmt::Result {
+    let whose = |it: PartitionId| trace.partition_text(it);
     match item {
         Item::Row(row) => row_line(text, trace, *row),
         Item::Heartbeat { partition, time } => {
-            write!(text, "heartbeat p{} {}", partition.0, TimeText(*time))
+            write!(text, "heartbeat {} {}", whose(*partition), TimeText(*time))
         }
         Item::Tick(span) => write!(text, "tick +{}", SpanText(*span)),
         Item::Probe => write!(text, "probe"),
         Item::Batch => write!(text, "batch"),
         Item::Add { partition, adoption: Adoption::WithoutWatermark } => {
-            write!(text, "add p{}", partition.0)
+            write!(text, "add {}", whose(*partition))
         }
         Item::Add { partition, adoption } => {
-            write!(text, "add p{} {}", partition.0, adoption_word(*adoption))
+            write!(text, "add {} {}", whose(*partition), adoption_word(*adoption))
         }
-        Item::Remove(partition) => write!(text, "remove p{}", partition.0),
+        Item::Remove(partition) => write!(text, "remove {}", whose(*partition)),
         Item::Move { partition, adoption } => {
-            write!(text, "move p{} {}", partition.0, adoption_word(*adoption))
+            write!(text, "move {} {}", whose(*partition), adoption_word(*adoption))
         }
-        Item::Finish(partition) => write!(text, "finish p{}", partition.0),
+        Item::Finish(partition) => write!(text, "finish {}", whose(*partition)),
         Item::Checkpoint => write!(text, "checkpoint"),
         Item::Crash { stale: false } => write!(text, "crash"),
         Item::Crash { stale: true } => write!(text, "crash stale"),
@@ -88,7 +89,7 @@ const fn adoption_word(adoption: Adoption) -> &'static str {
 }
 
 fn row_line(text: &mut String, trace: &Trace, row: RowItem) -> std::fmt::Result {
-    write!(text, "row p{} ", row.partition.0)?;
+    write!(text, "row {} ", trace.partition_text(row.partition))?;
     let cells = trace.cells(row);
     let time = trace.time_column();
     match cells[time] {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::operator::grouping::drive::{CAUSE, KEY, Made, TIME, VALUE, pass, rows};
-use crate::plan::flow::PanePlan;
+use crate::plan::flow::{HoleRule, PanePlan};
 use crate::plan::{LatePolicy, WindowSpec};
 use crate::row::{ItemId, PartitionId};
 use crate::time::ProcTime;
@@ -23,6 +23,7 @@ fn plan() -> WindowStage {
         late_policy: LatePolicy::Drop,
         lateness: Span(0),
         panes: PanePlan::TOTALS,
+        hole: HoleRule::NoWindow,
     }
 }
 
@@ -135,6 +136,19 @@ fn a_row_in_a_hole_is_in_no_window_and_one_without_a_time_neither() {
     let judged = |row, verdict| Judged { side: 0, row, verdict };
     let expected = [judged(0, StageVerdict::NoWindow), judged(2, StageVerdict::NoTime)];
     assert_eq!((made.judged(), it.state_rows()), (&expected[..], 1));
+}
+
+#[test]
+fn a_row_in_a_hole_may_be_late_behind_the_watermark() {
+    let window = WindowSpec { size: Span(4), slide: Span(10), offset: Span(0) };
+    let hole = HoleRule::LateBehind;
+    let mut it = Panes::new(&WindowStage { window, hole, lateness: Span(2), ..plan() });
+    let made = run(&mut it, &[(1, 5, 1, 1), (2, 6, 1, 1)], 8, 8, Append);
+    let kept = EventTime(7);
+    let late = StageVerdict::Late { bound: EventTime(8), lost: 0, kept: 0, one: kept, all: kept };
+    let verdicts: Vec<_> = made.judged().iter().map(|it| it.verdict).collect();
+    assert_eq!(verdicts, [late, StageVerdict::NoWindow]);
+    assert_eq!((made.out.tally.rows_dropped, made.out.tally.groups_dropped), (1, 0));
 }
 
 #[test]

@@ -23,7 +23,8 @@ pub(super) fn disagreement(oracle: &Oracle, seen: &Observation<'_>) -> Option<St
         .or_else(|| count(expected, found))
         .or_else(|| after(oracle, seen))
         .or_else(|| members(oracle, seen))?;
-    let (ours, theirs) = (text::members(oracle.members()), text::members(seen.view.members));
+    let members = |it| text::members(seen.trace, it);
+    let (ours, theirs) = (members(oracle.members()), members(seen.view.members));
     Some(format!("{different}; partitions expected: {ours}; found: {theirs}"))
 }
 
@@ -84,17 +85,18 @@ fn members(oracle: &Oracle, seen: &Observation<'_>) -> Option<String> {
     }
     let with_maximum = seen.trace.plan.watermark.is_some();
     let differ = |(ours, theirs): (&Member, &Member)| {
-        let p = ours.partition;
-        if p != theirs.partition {
-            Some(format!("partition: expected p{}, found p{}", p.0, theirs.partition.0))
+        let p = seen.trace.partition_text(ours.partition);
+        if ours.partition != theirs.partition {
+            let theirs = seen.trace.partition_text(theirs.partition);
+            Some(format!("partition: expected {p}, found {theirs}"))
         } else if ours.state != theirs.state {
             let (ours, theirs) = (ours.state, theirs.state);
-            Some(format!("state of p{}: expected {ours:?}, found {theirs:?}", p.0))
+            Some(format!("state of {p}: expected {ours:?}, found {theirs:?}"))
         } else if with_maximum && ours.max != theirs.max {
-            Some(differ(&format!("largest time of p{}", p.0), ours.max, theirs.max))
+            Some(differ(&format!("largest time of {p}"), ours.max, theirs.max))
         } else if ours.state == MemberState::Active && ours.aligned != theirs.aligned {
             let (ours, theirs) = (ours.aligned, theirs.aligned);
-            Some(format!("p{} aligned: expected {ours}, found {theirs}", p.0))
+            Some(format!("{p} aligned: expected {ours}, found {theirs}"))
         } else {
             None
         }

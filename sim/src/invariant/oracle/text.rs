@@ -33,10 +33,11 @@ pub(super) fn window(it: Window) -> String {
     format!("[{},{})", time(it.start), time(it.end))
 }
 
-pub(super) fn members(all: &[Member]) -> String {
+pub(super) fn members(trace: &Trace, all: &[Member]) -> String {
     let one = |it: &Member| {
         let aligned = if it.aligned { "" } else { " unaligned" };
-        format!("p{} {} {:?}{aligned}", it.partition.0, time(it.max), it.state).to_lowercase()
+        let (who, state) = (trace.partition_text(it.partition), format!("{:?}", it.state));
+        format!("{who} {} {}{aligned}", time(it.max), state.to_lowercase())
     };
     if all.is_empty() {
         return "none".to_owned();

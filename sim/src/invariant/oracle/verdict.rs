@@ -83,13 +83,15 @@ fn row(trace: &Trace, verdict: &Verdict, record: Option<&RowRecord>) -> Option<S
     if agrees && place {
         return None;
     }
+    let whose = |it| trace.partition_text(it);
     let theirs = record.map_or_else(
         || "counted (no record)".to_owned(),
-        |it| format!("p{} step {}: {}", it.partition.0, it.step, found(&it.fate)),
+        |it| format!("{} step {}: {}", whose(it.partition), it.step, found(&it.fate)),
     );
     let Verdict { id, partition, step, fate } = verdict;
     let ours = wanted(fate);
-    Some(format!("row {}: expected p{} step {step}: {ours}; found {theirs}", id.0, partition.0))
+    let (id, whose) = (id.0, whose(*partition));
+    Some(format!("row {id}: expected {whose} step {step}: {ours}; found {theirs}"))
 }
 
 fn late(trace: &Trace, ours: &Lateness, theirs: &LateRow) -> bool {
@@ -119,7 +121,7 @@ fn counts(ours: &ExpectedStep, theirs: &StepRecord, with_windows: bool) -> Optio
     Some(format!("{what} step {}: expected {ours_n}, found {theirs_n}", ours.step))
 }
 
-fn ignored(ours: &[Ignored], theirs: &[Ignored]) -> Option<String> {
+pub(super) fn ignored(ours: &[Ignored], theirs: &[Ignored]) -> Option<String> {
     if ours == theirs {
         return None;
     }

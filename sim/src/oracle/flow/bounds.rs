@@ -6,7 +6,7 @@
 //!
 //! Readings. b' and a' of a join are those by which its rows leave (with `loosest` the loosest);
 //! without them, and with windows the window's size - 1 each way. Before the first pass the value
-//! that evicted last is the first W. At the end of input every stage has +inf and judges nobody.
+//! that evicted last is the first W; a pass in which nothing leaves does not change it. At the end of input every stage has +inf and judges nobody.
 //!
 //! Invariant: under `Previous` a later stage judges by what evicted before it in the pass before.
 //! Source: semantics 9.
@@ -72,19 +72,26 @@ impl Chained {
             }
         };
         // Of a join with a watermark per side, a row is judged by its own and removed by the other's.
-        let own = flow.joins() && sides(flow) == Sides::Own;
+        let own = per_side(flow);
         let bounds = lates.iter().zip(&evicts).enumerate().map(|(at, (late, evict))| {
             let evict = if own && at == 0 { [evict[1], evict[0]] } else { *evict };
             Bounds { late: *late, evict }
         });
         let bounds = bounds.collect();
-        self.evicted = evicts;
+        for (last, now) in self.evicted.iter_mut().zip(evicts) {
+            *last = [last[0].max(now[0]), last[1].max(now[1])];
+        }
         bounds
     }
 }
 
 fn first_stateful(flow: &Flow) -> Option<usize> {
     flow.stages.iter().position(|it| !it.is_stateless())
+}
+
+/// Whether the sides of the first stage have values of their own.
+pub(super) fn per_side(flow: &Flow) -> bool {
+    sides(flow) == Sides::Own
 }
 
 fn sides(flow: &Flow) -> Sides {

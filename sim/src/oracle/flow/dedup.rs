@@ -3,16 +3,15 @@
 //! All rows that were let through are kept; whether one is forgotten follows from its time and from
 //! the highest value that removed since.
 //!
-//! Readings. A row without a time under [`NullTime::Epoch`] is never late where its time is one of the
-//! columns, and is taken for time 0 (late iff 0 is) where entries expire after a delay; where they
-//! never expire it is never late. `first` of a remark is the latest equal row let through before.
-//! A row that dedup writes keeps its time; without a time column that which it had.
+//! Readings. A row without a time under [`NullTime::Epoch`] is never late; where entries expire after a
+//! delay it expires as one of time 0. `first` of a remark is the latest equal row let through before.
+//! Without a time column, or without a time, what it writes has no time.
 //!
 //! Invariant: of equal rows at most one is remembered. Source: semantics 7.
 
-use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
-use plimsoll_engine::output::RemarkKind;
+use super::published::Memory;
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
+use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{DedupExpiry, DedupPlan, NullTime};
 use plimsoll_engine::row::ItemId;
@@ -24,10 +23,9 @@ pub(super) struct Dedup {
     plan: DedupPlan,
     acts: bool,
     null: NullTime,
-    hindsight: Span,
     /// Rows that were let through and are remembered.
     entries: Vec<Entry>,
-    forgotten: Vec<Left<Entry>>,
+    forgotten: Memory<Entry>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,8 +37,8 @@ struct Entry {
 
 impl Dedup {
     pub(super) fn new(plan: &DedupPlan, acts: bool, null: NullTime, hindsight: Span) -> Self {
-        let (entries, forgotten) = (Vec::new(), Vec::new());
-        Self { plan: plan.clone(), acts, null, hindsight, entries, forgotten }
+        let (entries, forgotten) = (Vec::new(), Memory::new(hindsight));
+        Self { plan: plan.clone(), acts, null, entries, forgotten }
     }
 
     fn behind(&self, time: EventTime, w: EventTime) -> bool {
@@ -85,7 +83,8 @@ impl Dedup {
 impl Stage for Dedup {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
         let judging = if self.acts { given.late[0] } else { EventTime::MIN };
-        let evict = effective(self.acts, given.evict[0]);
+        let evict = given.bound(self.acts, given.evict[0]);
+        self.forgotten.removes(evict);
         for (at, row) in given.sides[0].iter().enumerate() {
             let time = match self.time(row) {
                 Ok(it) => it,
@@ -94,7 +93,8 @@ impl Stage for Dedup {
                     continue;
                 }
             };
-            if let Some(time) = time.filter(|it| self.behind(*it, judging)) {
+            let judged = self.plan.time.and_then(|it| row.cells[it.0]).map(EventTime);
+            if let Some(time) = judged.filter(|it| self.behind(*it, judging)) {
                 out.groups_dropped += 1;
                 out.judged.push((0, at, Verdict::Late { time, bound: judging, lost: 1, kept: 0 }));
                 continue;
@@ -104,13 +104,15 @@ impl Stage for Dedup {
                 out.judged.push((0, at, Verdict::Duplicate(first.id)));
                 continue;
             }
-            if let Some(it) = self.forgotten.iter().rev().find(|it| it.what.cells == cells) {
-                let kind = RemarkKind::DuplicateAfterExpiry { first: it.what.id };
-                out.remarks.push((row.id, kind, it.is_certain(evict, self.hindsight)));
+            let mut forgotten = self.forgotten.iter().rev();
+            if let Some((it, certain)) = forgotten.find(|it| it.0.cells == cells) {
+                let kind = RemarkKind::DuplicateAfterExpiry { first: it.id };
+                out.remarks.push((row.id, kind, certain));
             }
             self.entries.push(Entry { id: row.id, cells, time });
             let own = self.plan.time.and_then(|it| row.cells[it.0]).map(EventTime);
-            out.rows.push(Row { time: own.unwrap_or(row.time), ..row.clone() });
+            let (kind, pane, time) = (EmissionKind::Row, 0, own.unwrap_or(EventTime::MIN));
+            out.rows.push(Row { kind, time, pane, ..row.clone() });
         }
         let (gone, kept) =
             std::mem::take(&mut self.entries).into_iter().partition(|it| self.expired(it, evict));
@@ -119,7 +121,7 @@ impl Stage for Dedup {
         out.removed += gone.len() as u64;
         for it in gone {
             let due = self.due(&it);
-            self.forgotten.push(Left::new(it, due));
+            self.forgotten.leaves(it, due);
         }
     }
 
@@ -127,8 +129,8 @@ impl Stage for Dedup {
         self.entries.len() as u64
     }
 
-    fn keeps(&self) -> bool {
-        true
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [[self.acts, false]; 2]
     }
 
     fn asks(&self) -> bool {

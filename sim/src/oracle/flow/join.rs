@@ -8,7 +8,8 @@
 //! [`NullTime::Epoch`] a row without a time is stored, meets nobody, and only +inf removes it, with
 //! the null row that it is owed. `WindowEnd` and a window's expiry do not count the grace. A left row
 //! that semi has written is gone at once; under anti a matched left row stays until its bound. The
-//! time of a semi, anti or null row is that of its one row.
+//! time of a semi, anti or null row is that of its one row. A side is judged where its own time is linked
+//! to a watermark, and leaves where the other's is.
 //!
 //! Invariant: a row gets at most one null row, and none once it has met somebody. Source: semantics 6.
 
@@ -16,7 +17,7 @@ mod reach;
 
 pub(super) use reach::Reach;
 
-use super::published::Left;
+use super::published::Memory;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
@@ -31,11 +32,10 @@ const LEFT: usize = 0;
 pub(super) struct Join {
     plan: JoinPlan,
     reach: Reach,
-    acts: bool,
+    acts: [bool; 2],
     null: NullTime,
-    hindsight: Span,
     stored: [Vec<Stored>; 2],
-    unmatched: [Vec<Left<Stored>>; 2],
+    unmatched: [Memory<Stored>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -48,10 +48,11 @@ struct Stored {
 }
 
 impl Join {
-    pub(super) fn new(plan: &JoinPlan, acts: bool, null: NullTime, hindsight: Span) -> Self {
-        let (stored, unmatched) = (Default::default(), Default::default());
+    pub(super) fn new(plan: &JoinPlan, acts: [bool; 2], null: NullTime, hindsight: Span) -> Self {
+        let stored = Default::default();
+        let unmatched = [Memory::new(hindsight), Memory::new(hindsight)];
         let reach = Reach::of(plan);
-        Self { plan: plan.clone(), reach, acts, null, hindsight, stored, unmatched }
+        Self { plan: plan.clone(), reach, acts, null, stored, unmatched }
     }
 
     fn writes_pairs(&self) -> bool {
@@ -157,12 +158,11 @@ impl Join {
     }
 
     /// A dropped row contradicts the null rows of those that it would have met.
-    fn refute(&self, side: usize, row: &Stored, evict: EventTime, out: &mut Happening) {
-        for it in &self.unmatched[1 - side] {
-            let (left, right) = if side == LEFT { (row, &it.what) } else { (&it.what, row) };
+    fn refute(&self, side: usize, row: &Stored, out: &mut Happening) {
+        for (it, certain) in self.unmatched[1 - side].iter() {
+            let (left, right) = if side == LEFT { (row, it) } else { (it, row) };
             if self.meet(left, right) {
-                let kind = RemarkKind::Refuted { unmatched: it.what.id };
-                out.remarks.push((row.id, kind, it.is_certain(evict, self.hindsight)));
+                out.remarks.push((row.id, RemarkKind::Refuted { unmatched: it.id }, certain));
             }
         }
     }
@@ -170,17 +170,16 @@ impl Join {
     fn publish(&mut self, side: usize, row: Stored, out: &mut Happening) {
         out.rows.push(self.single(side, &row, EmissionKind::Unmatched));
         let due = row.time.map_or(EventTime::MIN, |it| self.reach.due(&self.plan, side, it));
-        self.unmatched[side].push(Left::new(row, due));
+        self.unmatched[side].leaves(row, due);
     }
 }
 
 impl Stage for Join {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let least = [EventTime::MIN; 2];
-        let (judging, mut evict) =
-            if self.acts { (given.late, given.evict) } else { (least, least) };
-        if given.evict == [EventTime::MAX; 2] {
-            evict = given.evict;
+        let judging = [LEFT, 1].map(|it| given.bound(self.acts[it], given.late[it]));
+        let evict = [LEFT, 1].map(|it| given.bound(self.acts[1 - it], given.evict[it]));
+        for side in [LEFT, 1] {
+            self.unmatched[side].removes(evict[side]);
         }
         for side in [LEFT, 1] {
             for (at, row) in given.sides[side].iter().enumerate() {
@@ -195,7 +194,7 @@ impl Stage for Join {
                     let bound = judging[side];
                     out.groups_dropped += 1;
                     out.judged.push((side, at, Verdict::Late { time, bound, lost: 1, kept: 0 }));
-                    self.refute(side, &row, evict[1 - side], out);
+                    self.refute(side, &row, out);
                 } else if self.alone(side, &row) {
                     self.probe(side, row, evict[side], out);
                 } else if self.owed(side) {
@@ -221,11 +220,11 @@ impl Stage for Join {
         self.stored.iter().map(|it| it.len() as u64).sum()
     }
 
-    fn keeps(&self) -> bool {
-        true
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [self.acts, [self.acts[1], self.acts[0]]]
     }
 
     fn asks(&self) -> bool {
-        self.acts && self.reach.expires(&self.plan)
+        self.acts.contains(&true) && self.reach.expires(&self.plan)
     }
 }

@@ -5,6 +5,7 @@
 
 use super::Reading;
 use crate::trace::nearest;
+use crate::trace::partition;
 use crate::trace::time_text::{TimeTextError, parse_span, parse_time};
 use crate::trace::words::{Value, Word, shown};
 use crate::trace::{Item, Trace};
@@ -12,9 +13,6 @@ use plimsoll_engine::row::{ColumnKind, Dictionary, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
 use plimsoll_engine::watermark::member::Adoption;
 use std::borrow::Cow;
-
-/// The name of the single input.
-const INPUT: &str = "input";
 
 const ITEMS: [&str; 12] = [
     "row",
@@ -128,20 +126,15 @@ impl<'a> Rest<'_, 'a, '_> {
     }
 
     fn partition(&mut self) -> Option<PartitionId> {
-        let expected = "a partition such as p0";
-        let word = self.take(expected)?;
-        let (input, name) = word.raw.rsplit_once('/').unwrap_or((INPUT, word.raw));
-        if input != INPUT {
-            let expected = "`input/` or nothing: a trace has one input";
-            self.reading.error(word.at, expected, shown(word.raw));
-            return None;
+        let word = self.take("a partition such as p0")?;
+        let plan = self.reading.trace.as_ref().map(|it| &it.plan);
+        match partition::parse(plan, word.raw) {
+            Ok(it) => Some(it),
+            Err((expected, found)) => {
+                self.reading.error(word.at, expected, found);
+                None
+            }
         }
-        let number = name.strip_prefix('p').filter(|it| it.bytes().all(|it| it.is_ascii_digit()));
-        let number = number.and_then(|it| it.parse().ok());
-        if number.is_none() {
-            self.reading.error(word.at, expected, shown(word.raw));
-        }
-        number.map(PartitionId)
     }
 
     /// A time that may be two words: a date and a clock.

@@ -1,5 +1,7 @@
 //! Pseudo-random plans and traces for the tests of this folder.
 
+mod flow;
+
 use super::keys::{
     ALL_IDLE, EFFECTIVE, GUARD, KIND, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, Words,
 };
@@ -43,7 +45,16 @@ impl Draw {
         ColumnIx(self.below(schema.columns.len() as u64) as usize)
     }
 
+    /// A plan of one window, or a flow.
     pub(crate) fn plan(&mut self) -> Plan {
+        let mut plan = self.plain();
+        if self.below(2) == 0 {
+            flow::make(self, &mut plan);
+        }
+        plan
+    }
+
+    fn plain(&mut self) -> Plan {
         let schema = self.schema();
         let watermark = self.maybe(|it| WatermarkPlan {
             column: it.column(&schema),
@@ -58,7 +69,7 @@ impl Draw {
                     }),
                 },
             },
-            effective: it.of(EFFECTIVE),
+            effective: it.of(&EFFECTIVE[..3]),
             fallback: it.maybe(|it| Fallback { behind: it.span(), always: it.below(2) == 0 }),
             guard: it.maybe(|it| Guard { ahead: it.span(), action: it.of(GUARD) }),
             initial: EventTime([i64::MIN, 0, it.number()][it.below(3) as usize]),
@@ -127,7 +138,15 @@ impl Draw {
     }
 
     fn item(&mut self, trace: &mut Trace) {
-        let partition = PartitionId(self.below(4) as u32 * 1_000_000_007);
+        let partition = match &trace.plan.flow {
+            None => PartitionId(self.below(4) as u32 * 1_000_000_007),
+            Some(flow) => {
+                let input = self.below(flow.inputs.len() as u64) as u32;
+                let number = [0, 1, PartitionId::NUMBER_MAX][self.below(3) as usize];
+                let task = [0, 1, PartitionId::TASK_MAX][self.below(3) as usize];
+                PartitionId::of(input, task, number)
+            }
+        };
         let adoptions = [Adoption::WithoutWatermark, Adoption::AtGroup, Adoption::WithWatermark];
         let item = match self.below(20) {
             0 => Item::Heartbeat { partition, time: EventTime(self.number()) },

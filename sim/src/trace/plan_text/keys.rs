@@ -5,16 +5,22 @@
 //! Invariant: no word stands twice in a table, and every variant of a knob has one.
 
 use crate::trace::words::shown;
+use plimsoll_engine::plan::flow::{
+    Carry, Chain, Compare, FollowUp, HoleRule, JoinKind, NullTime, Policy, SessionLate, Sides,
+    Touching,
+};
 use plimsoll_engine::plan::{
     AllIdle, Effective, GuardAction, LatePolicy, LateRule, OutputMode, Rejoin, Sink,
 };
 use plimsoll_engine::row::ColumnKind;
 
 /// All keys, in the order in which they are written.
-pub const KEYS: [&str; 24] = [
+pub const KEYS: [&str; 32] = [
     "profile",
     "window",
     "delay",
+    "inputs",
+    "policy",
     "watermark",
     "idle",
     "rejoin",
@@ -26,6 +32,10 @@ pub const KEYS: [&str; 24] = [
     "effective",
     "late",
     "late_policy",
+    "chain",
+    "follow_up",
+    "null_time",
+    "hindsight",
     "output",
     "sink",
     "trigger",
@@ -35,8 +45,18 @@ pub const KEYS: [&str; 24] = [
     "key",
     "agg",
     "lineage",
+    "stages",
+    "levels",
     "clock",
 ];
+
+/// The keys that only a flow has: with one of them the plan is one.
+pub(super) const OF_FLOWS: [&str; 8] =
+    ["inputs", "policy", "chain", "follow_up", "null_time", "hindsight", "stages", "levels"];
+
+/// The keys that only a plan of one window has: in a flow each stage says them for itself.
+pub(super) const OF_PLAIN: [&str; 7] =
+    ["window", "window_on", "key", "agg", "late", "late_policy", "lineage"];
 
 /// What was expected and what was found instead.
 #[derive(Debug)]
@@ -60,6 +80,7 @@ pub(super) const EFFECTIVE: Words<Effective> = &[
     ("row", Effective::Row),
     ("next_batch", Effective::NextBatch),
     ("batch_after_next", Effective::BatchAfterNext),
+    ("probe", Effective::Probe),
 ];
 
 pub(super) const GUARD: Words<GuardAction> = &[
@@ -86,6 +107,55 @@ pub(super) const OUTPUT: Words<OutputMode> = &[
 
 pub(super) const SINK: Words<Sink> =
     &[("append", Sink::Append), ("keyed", Sink::Keyed), ("log", Sink::Log)];
+
+pub(super) const POLICY: Words<Policy> = &[("min", Policy::Min), ("max", Policy::Max)];
+
+pub(super) const CHAIN: Words<Chain> = &[("previous", Chain::Previous), ("same", Chain::Same)];
+
+pub(super) const FOLLOW_UP: Words<FollowUp> =
+    &[("never", FollowUp::Never), ("when_moved", FollowUp::WhenMoved)];
+
+pub(super) const NULL_TIME: Words<NullTime> =
+    &[("nowhere", NullTime::Nowhere), ("epoch", NullTime::Epoch)];
+
+/// Longer ones before those that begin like them.
+pub(super) const COMPARE: Words<Compare> = &[
+    ("<=", Compare::AtMost),
+    (">=", Compare::AtLeast),
+    ("!=", Compare::Unequal),
+    ("<", Compare::Less),
+    (">", Compare::Greater),
+    ("=", Compare::Equal),
+];
+
+pub(super) const HOLE: Words<HoleRule> =
+    &[("no_window", HoleRule::NoWindow), ("late", HoleRule::LateBehind)];
+
+pub(super) const CARRY: Words<Carry> = &[
+    ("accumulating", Carry::Accumulating),
+    ("discarding", Carry::Discarding),
+    ("retracting", Carry::Retracting),
+];
+
+pub(super) const SESSION_LATE: Words<SessionLate> = &[
+    ("event", SessionLate::Event),
+    ("proto", SessionLate::Proto),
+    ("merged", SessionLate::Merged),
+];
+
+pub(super) const TOUCHING: Words<Touching> =
+    &[("apart", Touching::Apart), ("merge", Touching::Merge)];
+
+pub(super) const JOIN: Words<JoinKind> = &[
+    ("inner", JoinKind::Inner),
+    ("left", JoinKind::Left),
+    ("right", JoinKind::Right),
+    ("full", JoinKind::Full),
+    ("semi", JoinKind::Semi),
+    ("anti", JoinKind::Anti),
+];
+
+pub(super) const SIDES: Words<Sides> = &[("own", Sides::Own), ("combined", Sides::Combined)];
 
 pub(super) const KIND: Words<ColumnKind> =
     &[("int", ColumnKind::Integer), ("time", ColumnKind::Time), ("text", ColumnKind::Text)];

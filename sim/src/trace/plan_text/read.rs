@@ -5,11 +5,15 @@
 //!
 //! Invariant: every pair is used or refused, and all errors are reported at once.
 
+use super::flow::levels::{PLAIN, levels};
+use super::flow::{self, Rules, inputs, stages};
 use super::keys::{
-    ALL_IDLE, EFFECTIVE, KEYS, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, Wrong, value, wrong,
+    ALL_IDLE, CHAIN, EFFECTIVE, FOLLOW_UP, KEYS, LATE, LATE_POLICY, NULL_TIME, OF_FLOWS, OF_PLAIN,
+    OUTPUT, POLICY, REJOIN, SINK, Wrong, value, wrong,
 };
 use super::{PlanText, PlanTextError, values};
 use crate::trace::nearest;
+use plimsoll_engine::plan::flow::{Flow, Policy};
 use plimsoll_engine::plan::{
     Aggregate, Effective, Fallback, GeneratorPlan, IdlePlan, LatePolicy, LineageStep, OutputMode,
     Plan, Sink, Trigger, WatermarkPlan, WindowPlan, WindowSpec,
@@ -112,13 +116,24 @@ impl<'a> Reader<'a> {
             self.error("columns", text, wrong(expected, text));
         }
         let first = first.unwrap_or(ColumnIx(0));
-        let watermark = self.watermark(&schema, first);
-        let lineage = self.or("lineage", Vec::new(), values::lineage);
-        let on = watermark.as_ref().map_or(first, |it| it.column);
-        let operator = self.operator(&schema, on, &lineage);
+        let is_flow = OF_FLOWS.iter().any(|it| self.given.contains_key(it));
+        let mut watermark = self.watermark(&schema, first);
+        let flow = is_flow.then(|| self.flow(&schema, &mut watermark, first));
+        let (lineage, operator) = if is_flow {
+            self.refuse(&OF_PLAIN, "it inside of a stage: in a flow each stage says it for itself");
+            (Vec::new(), None)
+        } else {
+            if self.text("effective") == Some("probe") {
+                self.refuse(&["effective"], "`stages` with it: only a flow has probes");
+            }
+            let lineage = self.or("lineage", Vec::new(), values::lineage);
+            let on = watermark.as_ref().map_or(first, |it| it.column);
+            let operator = self.operator(&schema, on, &lineage);
+            (lineage, operator)
+        };
         let trigger = default_trigger(watermark.as_ref());
         let plan = Plan {
-            flow: None,
+            flow,
             watermark,
             lineage,
             operator,
@@ -127,7 +142,71 @@ impl<'a> Reader<'a> {
             trigger: self.or("trigger", trigger, values::trigger),
             schema,
         };
-        PlanText { plan, clock: self.or("clock", ProcTime(0), values::clock) }
+        let clock = self.or("clock", ProcTime(0), values::clock);
+        PlanText { plan, clock, profile: self.profile }
+    }
+
+    /// What `key` says, where it may say several wrong things at once.
+    fn many<T>(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(&str) -> Result<T, Vec<Wrong>>,
+    ) -> Option<T> {
+        let text = self.text(key)?;
+        match read(text) {
+            Ok(it) => Some(it),
+            Err(all) => {
+                all.into_iter().for_each(|it| self.error(key, text, it));
+                None
+            }
+        }
+    }
+
+    /// The flow; column and delay of the watermark become those of its first one.
+    fn flow(
+        &mut self,
+        schema: &Schema,
+        watermark: &mut Option<WatermarkPlan>,
+        first: ColumnIx,
+    ) -> Flow {
+        let text = self.text("columns").unwrap_or(COLUMNS);
+        let named = schema.columns.iter().find(|it| !values::is_flow_name(&it.name));
+        if let Some(it) = named {
+            let expected = "a name without `|+<>!` in a flow, whose values have more parts";
+            self.error("columns", text, wrong(expected, &it.name));
+        }
+        let known = self.errors.iter().all(|it| it.key != "columns").then_some(schema);
+        let columns = flow::Columns::new(known);
+        let read = self.many("inputs", |it| inputs(it, columns, watermark.as_ref()));
+        if let (Some(read), Some(_)) = (&read, &watermark) {
+            let all = "no such key: every input says its own";
+            self.refuse(if read.takes_delay { &[] } else { &["delay"] }, all);
+            self.refuse(if read.takes_on { &[] } else { &["on"] }, all);
+        }
+        let inputs = read.map(|it| it.inputs);
+        let mut flow = Flow::of(
+            inputs.unwrap_or_else(|| flow::default_inputs(watermark.as_ref())),
+            Vec::new(),
+        );
+        if let (Some(it), Some(mark)) = (watermark.as_mut(), flow::first_mark(&flow)) {
+            (it.column, it.delay) = (mark.column, mark.delay);
+        }
+        let on = watermark.as_ref().map_or(first, |it| it.column);
+        let rules = Rules {
+            on: values::name(schema, on),
+            delay: watermark.as_ref().map(|it| it.delay),
+            profile: self.profile,
+        };
+        flow.stages = self.many("stages", |it| stages(it, known, rules)).unwrap_or_default();
+        let Profile { chain, follow_up, null_time, levels: rules, .. } = *self.profile;
+        let (count, rules) = (flow.inputs.len(), rules.unwrap_or(PLAIN));
+        flow.levels = self.many("levels", |it| levels(it, count, rules));
+        flow.policy = self.or("policy", Policy::Min, |it| value(POLICY, it));
+        flow.chain = self.or("chain", chain, |it| value(CHAIN, it));
+        flow.follow_up = self.or("follow_up", follow_up, |it| value(FOLLOW_UP, it));
+        flow.null_time = self.or("null_time", null_time, |it| value(NULL_TIME, it));
+        flow.hindsight = self.or("hindsight", Span::ZERO, values::span);
+        flow
     }
 
     fn watermark(&mut self, schema: &Schema, first: ColumnIx) -> Option<WatermarkPlan> {
@@ -154,6 +233,12 @@ impl<'a> Reader<'a> {
             self.refuse(&["idle", "rejoin", "all_idle"], because);
         }
         let Profile { delay, effective, initial, .. } = *self.profile;
+        // Only a flow has probes: one window under such a profile waits for the next batch.
+        let is_flow = OF_FLOWS.iter().any(|it| self.given.contains_key(it));
+        let effective = match effective {
+            Effective::Probe if !is_flow => SEED.effective,
+            it => it,
+        };
         Some(WatermarkPlan {
             column: self.or("on", first, |it| values::column(schema, it)),
             delay: self.or("delay", delay, values::span),

@@ -1,5 +1,7 @@
 //! Plans as people write them, and every plan back again.
 
+mod flow;
+
 use super::draw::Draw;
 use super::*;
 use plimsoll_engine::plan::*;
@@ -188,7 +190,7 @@ fn every_plan_survives_being_written_and_read() {
 fn hostile_values_are_errors_or_plans_and_never_a_panic() {
     let mut draw = Draw(2);
     let alphabet: Vec<char> =
-        "tumblingsprojectcountagg(),;:=-0159.@TZ min\u{e9}\u{0}".chars().collect();
+        "tumblingsprojectcountagg(),;:=-0159.@TZ min|+<>!\u{e9}\u{0}".chars().collect();
     for _ in 0..5_000 {
         let key = KEYS[draw.below(KEYS.len() as u64) as usize];
         let value: String = (0..draw.below(12))

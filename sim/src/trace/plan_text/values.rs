@@ -7,6 +7,7 @@
 //! sentence that says what was expected.
 
 use super::keys::{self, GUARD, KIND, Wrong, wrong};
+use super::nested;
 use crate::trace::nearest;
 use crate::trace::time_text::{SpanText, TimeText, parse_span, parse_time};
 use plimsoll_engine::plan::{Aggregate, Guard, LineageStep, Trigger, WindowSpec};
@@ -17,6 +18,11 @@ use plimsoll_engine::time::{EventTime, ProcTime, Span};
 pub fn is_name(name: &str) -> bool {
     let separates = |it: char| it.is_whitespace() || it.is_control() || ",;:=()\"#".contains(it);
     !name.is_empty() && !name.contains(separates)
+}
+
+/// Whether a column or an input of this name can be written in a flow, whose values have more parts.
+pub fn is_flow_name(name: &str) -> bool {
+    is_name(name) && name != "none" && !name.contains(['|', '+', '<', '>', '!'])
 }
 
 /// `word(part,part)` or `word`, taken apart.
@@ -150,6 +156,11 @@ pub(super) fn column(schema: &Schema, name: &str) -> Result<ColumnIx, Wrong> {
     })
 }
 
+/// The name of a column; a column that is not there is the mistake of whoever made the plan, and shown.
+pub(super) fn name(schema: &Schema, column: ColumnIx) -> &str {
+    schema.columns.get(column.0).map_or("?", |it| it.name.as_str())
+}
+
 pub(super) fn key(schema: &Schema, text: &str) -> Result<Vec<ColumnIx>, Wrong> {
     list(text).into_iter().map(|it| column(schema, it)).collect()
 }
@@ -159,25 +170,30 @@ pub(super) fn key_text(schema: &Schema, key: &[ColumnIx]) -> String {
 }
 
 pub(super) fn aggregates(schema: &Schema, text: &str) -> Result<Vec<Aggregate>, Wrong> {
-    list(text).into_iter().map(|it| aggregate(schema, it)).collect()
+    list(text).into_iter().map(|it| aggregate(it, |name| column(schema, name))).collect()
 }
 
-fn aggregate(schema: &Schema, text: &str) -> Result<Aggregate, Wrong> {
-    let (word, parts) = call(text).unwrap_or_default();
-    let of: fn(ColumnIx) -> Aggregate = match (word, parts.len()) {
-        ("count", 0) => return Ok(Aggregate::Count),
-        ("count", 1) => Aggregate::CountOf,
-        ("sum", 1) => Aggregate::Sum,
-        ("min", 1) => Aggregate::Min,
-        ("max", 1) => Aggregate::Max,
-        ("avg", 1) => Aggregate::Avg,
+/// An aggregate over a column whose name may itself be that of an aggregate.
+pub(super) fn aggregate(
+    text: &str,
+    column: impl FnOnce(&str) -> Result<ColumnIx, Wrong>,
+) -> Result<Aggregate, Wrong> {
+    let (word, inner) = nested::call(text).unwrap_or_default();
+    let inner = inner.filter(|it| !it.is_empty());
+    let of: fn(ColumnIx) -> Aggregate = match (word, inner) {
+        ("count", None) => return Ok(Aggregate::Count),
+        ("count", Some(_)) => Aggregate::CountOf,
+        ("sum", Some(_)) => Aggregate::Sum,
+        ("min", Some(_)) => Aggregate::Min,
+        ("max", Some(_)) => Aggregate::Max,
+        ("avg", Some(_)) => Aggregate::Avg,
         _ => {
             let expected = "`count`, `count(COLUMN)`, `sum(COLUMN)`, `min(COLUMN)`, `max(COLUMN)` \
                             or `avg(COLUMN)`";
             return Err(wrong(expected, text));
         }
     };
-    column(schema, parts[0]).map(of)
+    column(inner.unwrap_or_default()).map(of)
 }
 
 /// The name of an aggregate, as `agg=` and golden lines write it.
@@ -191,7 +207,7 @@ pub(crate) fn aggregate_text(schema: &Schema, aggregate: Aggregate) -> String {
     };
     match aggregate.column() {
         None => word.to_owned(),
-        Some(column) => format!("{word}({})", schema.column(column).name),
+        Some(column) => format!("{word}({})", name(schema, column)),
     }
 }
 
