@@ -5,13 +5,13 @@
 //! lateness l w - l, count and global windows nothing; +inf always passes.
 //!
 //! Readings. b' and a' of a join are those by which its rows leave (with `loosest` the loosest);
-//! without them, and with windows the window's size - 1 each way. Before the first pass the value
+//! a join in windows lets through the start of the first window that it still holds. Before the first pass the value
 //! that evicted last is the first W; a pass in which nothing leaves does not change it. At the end of input every stage has +inf and judges nobody.
 //!
 //! Invariant: under `Previous` a later stage judges by what evicted before it in the pass before.
 //! Source: semantics 9.
 
-use super::join::Reach;
+use super::join::{Reach, window_start};
 use super::source::Values;
 use plimsoll_engine::plan::flow::{Chain, Flow, Sides, StagePlan};
 use plimsoll_engine::time::EventTime;
@@ -122,6 +122,9 @@ fn through(stage: &StagePlan, [left, right]: [EventTime; 2]) -> EventTime {
         StagePlan::Join(it) => {
             if least == EventTime::MAX {
                 return least;
+            }
+            if it.window.is_some() {
+                return window_start(it, least).unwrap_or(least);
             }
             let reach = Reach::of(it);
             let less = |w: EventTime, by: Option<i128>| by.map_or(EventTime::MIN, |by| back(w, by));

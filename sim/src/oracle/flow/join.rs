@@ -6,16 +6,17 @@
 //!
 //! Readings. The order of fates: no time, late, then the condition on a side alone. Under
 //! [`NullTime::Epoch`] a row without a time is stored, meets nobody, and only +inf removes it, with
-//! the null row that it is owed. `WindowEnd` and a window's expiry do not count the grace. A left row
+//! the null row that it is owed. `WindowEnd` does not count the grace, a window's expiry does. A left row
 //! that semi has written is gone at once; under anti a matched left row stays until its bound. The
-//! time of a semi, anti or null row is that of its one row. A side is judged where its own time is linked
+//! time of a semi, anti or null row is that of its one row. What leaves in one pass leaves in the order
+//! of its times, left rows first. A side is judged where its own time is linked
 //! to a watermark, and leaves where the other's is.
 //!
 //! Invariant: a row gets at most one null row, and none once it has met somebody. Source: semantics 6.
 
 mod reach;
 
-pub(super) use reach::Reach;
+pub(super) use reach::{Reach, window_start};
 
 use super::published::Memory;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
@@ -204,10 +205,11 @@ impl Stage for Join {
         }
         for side in [LEFT, 1] {
             let stored = std::mem::take(&mut self.stored[side]);
-            let (gone, kept): (Vec<_>, _) =
+            let (mut gone, kept): (Vec<_>, _) =
                 stored.into_iter().partition(|it| self.leaves(side, it, evict[side]));
             self.stored[side] = kept;
             out.removed += gone.len() as u64;
+            gone.sort_by_key(|it| it.time);
             for row in gone {
                 if self.owed(side) && !row.matched {
                     self.publish(side, row, out);
