@@ -7,6 +7,7 @@
 //! Source: semantics 6.
 
 use crate::oracle::windows::Grid;
+use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{JoinPlan, Range};
 use plimsoll_engine::time::{EventTime, Span};
 
@@ -42,11 +43,12 @@ pub(super) fn window_end(plan: &JoinPlan, time: EventTime) -> Option<EventTime> 
 
 /// How long after its end a window's rows stay.
 fn window_grace(plan: &JoinPlan) -> Span {
-    if plan.expiry.with_grace { plan.grace } else { Span::ZERO }
+    let counts = plan.expiry.with_grace && plan.late != LateRule::WindowEnd;
+    if counts { plan.grace } else { Span::ZERO }
 }
 
 /// The least time of a row whose window has not ended at w.
-pub(super) fn window_start(plan: &JoinPlan, w: EventTime) -> Option<EventTime> {
+pub(in crate::oracle::flow) fn window_start(plan: &JoinPlan, w: EventTime) -> Option<EventTime> {
     let window = plan.window.filter(|_| w.is_finite())?;
     let start = Grid::new(window).frame(w - window_grace(plan));
     Some(EventTime(i64::try_from(start).unwrap_or(i64::MIN + 1)))
