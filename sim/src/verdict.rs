@@ -99,6 +99,7 @@ fn run(
     let mut oracle = OracleAgreement::new(trace);
     let mut watch = Watch::default();
     verdict.skipped.append(&mut checks.skipped);
+    verdict.skipped.extend(oracle.skipped());
     let mut run = Run::new(trace, &mut *system, true);
     let mut broken = None;
     while let Some(seen) = run.step() {

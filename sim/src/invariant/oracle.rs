@@ -2,18 +2,21 @@
 //!
 //! The oracle advances once per item. Of what disagrees the most telling is named: a wrong
 //! candidate or watermark (I43) explains wrong verdicts (I42), and wrong verdicts explain wrong
-//! figures (I41). What the definition leaves open is not compared.
+//! figures (I41). What the definition leaves open is not compared. A flow has an oracle of its own.
 //!
 //! Invariant: one item yields at most one violation, and a run without one agreed in every step.
 
 mod candidate;
 mod figure;
+mod flow;
 mod text;
 mod verdict;
 
-use super::{Observation, Violation};
-use crate::oracle::{Expected, Oracle};
+use super::{Observation, Skipped, Violation};
+use crate::oracle::Oracle;
+use crate::oracle::flow::{FlowOracle, covers};
 use crate::trace::Trace;
+use plimsoll_engine::row::Schema;
 
 /// Number and name of the three, the most telling first.
 pub const NAMES: [&str; 3] = ["I43 candidate_agrees", "I42 verdict_agrees", "I41 oracle_agrees"];
@@ -21,14 +24,43 @@ pub const NAMES: [&str; 3] = ["I43 candidate_agrees", "I42 verdict_agrees", "I41
 /// The oracle beside a run.
 #[derive(Debug)]
 pub struct OracleAgreement {
-    oracle: Oracle,
-    figures: figure::Comparison,
+    hand: Hand,
+}
+
+/// Which oracle knows the plan.
+#[derive(Debug)]
+enum Hand {
+    /// One input, at most one window aggregation.
+    Plain(Box<Oracle>, figure::Comparison),
+    /// A flow, with the columns that come out of it.
+    Flow(Box<FlowOracle>, Schema),
+    /// Nobody.
+    Nobody(&'static str),
 }
 
 impl OracleAgreement {
     /// Before the first item of a trace whose plan has passed its check.
     pub fn new(trace: &Trace) -> Self {
-        Self { oracle: Oracle::new(trace), figures: figure::Comparison::default() }
+        let hand = match &trace.plan.flow {
+            None => Hand::Plain(Box::new(Oracle::new(trace)), figure::Comparison::default()),
+            Some(it) => match covers(&trace.plan) {
+                Ok(()) => {
+                    let columns = it.schemas(&trace.plan.schema).pop();
+                    Hand::Flow(Box::new(FlowOracle::new(trace)), columns.unwrap_or_default())
+                }
+                Err(missing) => Hand::Nobody(missing),
+            },
+        };
+        Self { hand }
+    }
+
+    /// What is not compared, because no oracle knows the plan.
+    pub fn skipped(&self) -> impl Iterator<Item = Skipped> {
+        let missing = match self.hand {
+            Hand::Plain(..) | Hand::Flow(..) => None,
+            Hand::Nobody(missing) => Some(missing),
+        };
+        NAMES.into_iter().filter_map(move |name| missing.map(|missing| Skipped { name, missing }))
     }
 
     /// Advances the oracle by one item and compares.
@@ -36,26 +68,27 @@ impl OracleAgreement {
     /// # Errors
     /// The most telling disagreement.
     pub fn observe(&mut self, seen: &Observation<'_>) -> Result<(), Violation> {
-        self.oracle.observe(seen.trace, seen.id, seen.item);
-        let oracle = &self.oracle;
-        let broken = candidate::disagreement(oracle, seen)
-            .map(|it| (NAMES[0], it))
-            .or_else(|| verdict::disagreement(oracle, seen).map(|it| (NAMES[1], it)))
-            .or_else(|| self.figures.disagreement(oracle, seen).map(|it| (NAMES[2], it)));
+        let broken = match &mut self.hand {
+            Hand::Plain(oracle, figures) => {
+                oracle.observe(seen.trace, seen.id, seen.item);
+                candidate::disagreement(oracle, seen)
+                    .map(|it| (NAMES[0], it))
+                    .or_else(|| verdict::disagreement(oracle, seen).map(|it| (NAMES[1], it)))
+                    .or_else(|| figures.disagreement(oracle, seen).map(|it| (NAMES[2], it)))
+            }
+            Hand::Flow(oracle, columns) => {
+                oracle.observe(seen.trace, seen.id, seen.item);
+                flow::candidate(oracle, seen)
+                    .map(|it| (NAMES[0], it))
+                    .or_else(|| flow::verdict(oracle, seen).map(|it| (NAMES[1], it)))
+                    .or_else(|| flow::emissions(oracle, columns, seen).map(|it| (NAMES[2], it)))
+            }
+            Hand::Nobody(_) => None,
+        };
         match broken {
             None => Ok(()),
             Some((name, evidence)) => Err(Violation { name, at: seen.id, evidence }),
         }
-    }
-
-    /// What the last item had to cause.
-    pub const fn expected(&self) -> &Expected {
-        self.oracle.expected()
-    }
-
-    /// The oracle after the last item: partitions, open windows, totals per window.
-    pub const fn oracle(&self) -> &Oracle {
-        &self.oracle
     }
 }
 

@@ -7,8 +7,8 @@
 //!
 //! Readings of its own, beside those in the files below. A partition belongs to the input that its
 //! number names. An input keeps one list of partitions per mark, and one more that only says who
-//! exists and who has finished. Follow-up steps come after every Data or Empty step, so also
-//! between the pieces of `available_now` and before the `End` step. A stage whose time column is
+//! exists and who has finished. Follow-up steps come where nothing waits: not between the pieces of
+//! `available_now`, but before the `End` step. A stage whose time column is
 //! not linked to a mark judges nobody and removes nothing before the end of input. An as-of join
 //! asks for follow-up steps.
 //!
@@ -147,9 +147,16 @@ impl FlowOracle {
             }
             Begin::Stop(rows) => {
                 let queue = std::mem::take(&mut self.queue);
-                for piece in pieces(&queue, rows) {
+                let pieces = pieces(&queue, rows);
+                let last = pieces.len() - 1;
+                for (at, piece) in pieces.into_iter().enumerate() {
                     let items = &queue[piece];
-                    self.step(trace, id, kind(items, StepKind::Empty), items);
+                    let kind = kind(items, StepKind::Empty);
+                    if at < last {
+                        self.one_step(trace, id, kind, items);
+                    } else {
+                        self.step(trace, id, kind, items);
+                    }
                 }
                 self.stopped = true;
             }
@@ -236,7 +243,7 @@ impl FlowOracle {
     }
 
     fn one_step(&mut self, trace: &Trace, cause: ItemId, kind: StepKind, items: &[Queued]) {
-        let mut step = FlowStep::new(self.steps, kind, self.now, &self.stages);
+        let mut step = FlowStep::new(self.steps, kind, self.now, self.stages.len());
         let before = self.source.values();
         match self.effective {
             _ if kind == StepKind::End => {
@@ -279,7 +286,7 @@ impl FlowOracle {
                 self.evicted = before;
             }
         }
-        step.evict = self.evicted.all;
+        step.evict = (!bounds::per_side(&self.flow)).then_some(self.evicted.all);
         step.candidate = self.source.candidate();
         step.watermark = self.source.values().all;
         step.marks = self.source.marks();
@@ -332,7 +339,7 @@ impl FlowOracle {
             let mut out = Happening::default();
             stage.pass(&given, &mut out);
             let record = &mut step.stages[at];
-            record.observe(&given, &out);
+            record.observe(&given, &out, stage.acts());
             for (side, row, verdict) in &out.judged {
                 let row = &sides[*side][*row];
                 if first {

@@ -1,6 +1,7 @@
 //! A story told item by item: what each item must cause, by hand.
 
 mod engine;
+mod flows;
 mod lag;
 mod numbers;
 mod output;
@@ -88,14 +89,14 @@ impl Story {
         Self::starting_at(plan, 0)
     }
 
+    /// A trace without items.
+    pub(super) fn bare(plan: Plan) -> Trace {
+        let (items, cells, dictionary) = (vec![], vec![], Dictionary::default());
+        Trace { plan, clock: ProcTime(0), dictionary, items, cells }
+    }
+
     pub(super) fn starting_at(plan: Plan, clock: i64) -> Self {
-        let trace = Trace {
-            plan,
-            clock: ProcTime(clock),
-            dictionary: Dictionary::default(),
-            items: vec![],
-            cells: vec![],
-        };
+        let trace = Trace { clock: ProcTime(clock), ..Self::bare(plan) };
         Self { oracle: Oracle::new(&trace), trace }
     }
 

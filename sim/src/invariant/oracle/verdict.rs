@@ -121,7 +121,7 @@ fn counts(ours: &ExpectedStep, theirs: &StepRecord, with_windows: bool) -> Optio
     Some(format!("{what} step {}: expected {ours_n}, found {theirs_n}", ours.step))
 }
 
-fn ignored(ours: &[Ignored], theirs: &[Ignored]) -> Option<String> {
+pub(super) fn ignored(ours: &[Ignored], theirs: &[Ignored]) -> Option<String> {
     if ours == theirs {
         return None;
     }

@@ -5,23 +5,22 @@
 //!
 //! Readings. A row without a time is not taken, under either rule for null times. A dropped right row
 //! refutes the null row of a left row with whom it would have been. Under +inf everything leaves.
-//! Rows of one key are those with equal cells in the right (left) columns of `on`, null included.
+//! Rows leave where both times are linked to a watermark. Rows of one key are those with equal cells in the right (left) columns of `on`, null included.
 //!
 //! Invariant: a left row is written at most once. Source: semantics 6.
 
 use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::flow::{AsOfPlan, NullTime};
 use plimsoll_engine::row::{ItemId, PartitionId};
-use plimsoll_engine::time::{EventTime, Span};
+use plimsoll_engine::time::EventTime;
 
 /// An as-of stage.
 #[derive(Debug)]
 pub(super) struct AsOf {
     plan: AsOfPlan,
-    acts: bool,
-    hindsight: Span,
+    acts: [bool; 2],
     waiting: Vec<Kept>,
     /// Every admitted right row.
     right: Vec<Kept>,
@@ -39,9 +38,9 @@ struct Kept {
 }
 
 impl AsOf {
-    pub(super) fn new(plan: &AsOfPlan, acts: bool, _: NullTime, hindsight: Span) -> Self {
+    pub(super) fn new(plan: &AsOfPlan, acts: [bool; 2], _: NullTime) -> Self {
         let (waiting, right, unmatched) = Default::default();
-        Self { plan: plan.clone(), acts, hindsight, waiting, right, unmatched }
+        Self { plan: plan.clone(), acts, waiting, right, unmatched }
     }
 
     fn meet(&self, left: &Kept, right: &Kept) -> bool {
@@ -81,10 +80,11 @@ impl AsOf {
     fn let_go(&mut self, evict: EventTime) -> u64 {
         let mut gone = Vec::new();
         for (at, it) in self.right.iter().enumerate().filter(|it| it.1.held) {
-            let own = self.waiting.iter().filter(|left| left.key == it.key);
+            let alike = |other: &Kept| other.key == it.key && it.key.iter().all(Option::is_some);
+            let own = self.waiting.iter().filter(|left| alike(left));
             let least = own.map(|it| it.time).min().map_or(evict, |it| it.min(evict));
             let replaced = self.right.iter().enumerate().any(|(n, other)| {
-                other.key == it.key && (it.time, at) < (other.time, n) && other.time <= least
+                alike(other) && (it.time, at) < (other.time, n) && other.time <= least
             });
             if least == EventTime::MAX || replaced || it.time + self.plan.tolerance < least {
                 gone.push(at);
@@ -97,9 +97,8 @@ impl AsOf {
 
 impl Stage for AsOf {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let ends = given.evict[0] == EventTime::MAX;
-        let judging = if self.acts { given.late[0] } else { EventTime::MIN };
-        let evict = if self.acts || ends { given.evict[0] } else { EventTime::MIN };
+        let judging = [0, 1].map(|it| effective(self.acts[it], given.late[it]));
+        let evict = effective(self.acts == [true; 2], given.evict[0]);
         for side in [0, 1] {
             for (at, row) in given.sides[side].iter().enumerate() {
                 let Some(time) = row.cells[self.plan.time[side].0].map(EventTime) else {
@@ -107,16 +106,15 @@ impl Stage for AsOf {
                     continue;
                 };
                 let row = self.kept(side, row, time);
-                if time < judging {
-                    let bound = judging;
+                if time < judging[side] {
+                    let bound = judging[side];
                     out.groups_dropped += 1;
                     out.judged.push((side, at, Verdict::Late { time, bound, lost: 1, kept: 0 }));
                     for it in
                         self.unmatched.iter().filter(|it| side == 1 && self.meet(&it.what, &row))
                     {
                         let kind = RemarkKind::Refuted { unmatched: it.what.id };
-                        let certain = it.is_certain(evict, self.hindsight);
-                        out.remarks.push((row.id, kind, certain));
+                        out.remarks.push((row.id, kind, false));
                     }
                 } else if side == 0 {
                     self.waiting.push(row);
@@ -138,11 +136,11 @@ impl Stage for AsOf {
         (self.waiting.len() + self.right.iter().filter(|it| it.held).count()) as u64
     }
 
-    fn keeps(&self) -> bool {
-        true
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [self.acts, [self.acts == [true; 2]; 2]]
     }
 
     fn asks(&self) -> bool {
-        self.acts
+        self.acts == [true; 2]
     }
 }

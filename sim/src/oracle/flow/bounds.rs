@@ -72,7 +72,7 @@ impl Chained {
             }
         };
         // Of a join with a watermark per side, a row is judged by its own and removed by the other's.
-        let own = flow.joins() && sides(flow) == Sides::Own;
+        let own = per_side(flow);
         let bounds = lates.iter().zip(&evicts).enumerate().map(|(at, (late, evict))| {
             let evict = if own && at == 0 { [evict[1], evict[0]] } else { *evict };
             Bounds { late: *late, evict }
@@ -85,6 +85,11 @@ impl Chained {
 
 fn first_stateful(flow: &Flow) -> Option<usize> {
     flow.stages.iter().position(|it| !it.is_stateless())
+}
+
+/// Whether the sides of the first stage have values of their own.
+pub(super) fn per_side(flow: &Flow) -> bool {
+    sides(flow) == Sides::Own
 }
 
 fn sides(flow: &Flow) -> Sides {

@@ -88,8 +88,8 @@ impl Stage for Count {
         self.filling.len() as u64
     }
 
-    fn keeps(&self) -> bool {
-        true
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [[false; 2]; 2]
     }
 
     fn asks(&self) -> bool {

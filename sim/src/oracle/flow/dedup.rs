@@ -3,16 +3,15 @@
 //! All rows that were let through are kept; whether one is forgotten follows from its time and from
 //! the highest value that removed since.
 //!
-//! Readings. A row without a time under [`NullTime::Epoch`] is never late where its time is one of the
-//! columns, and is taken for time 0 (late iff 0 is) where entries expire after a delay; where they
-//! never expire it is never late. `first` of a remark is the latest equal row let through before.
-//! A row that dedup writes keeps its time; without a time column that which it had.
+//! Readings. A row without a time under [`NullTime::Epoch`] is never late; where entries expire after a
+//! delay it expires as one of time 0. `first` of a remark is the latest equal row let through before.
+//! Without a time column, or without a time, what it writes has no time.
 //!
 //! Invariant: of equal rows at most one is remembered. Source: semantics 7.
 
 use super::published::Left;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
-use plimsoll_engine::output::RemarkKind;
+use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{DedupExpiry, DedupPlan, NullTime};
 use plimsoll_engine::row::ItemId;
@@ -94,7 +93,8 @@ impl Stage for Dedup {
                     continue;
                 }
             };
-            if let Some(time) = time.filter(|it| self.behind(*it, judging)) {
+            let judged = self.plan.time.and_then(|it| row.cells[it.0]).map(EventTime);
+            if let Some(time) = judged.filter(|it| self.behind(*it, judging)) {
                 out.groups_dropped += 1;
                 out.judged.push((0, at, Verdict::Late { time, bound: judging, lost: 1, kept: 0 }));
                 continue;
@@ -110,7 +110,8 @@ impl Stage for Dedup {
             }
             self.entries.push(Entry { id: row.id, cells, time });
             let own = self.plan.time.and_then(|it| row.cells[it.0]).map(EventTime);
-            out.rows.push(Row { time: own.unwrap_or(row.time), ..row.clone() });
+            let (kind, pane, time) = (EmissionKind::Row, 0, own.unwrap_or(EventTime::MIN));
+            out.rows.push(Row { kind, time, pane, ..row.clone() });
         }
         let (gone, kept) =
             std::mem::take(&mut self.entries).into_iter().partition(|it| self.expired(it, evict));
@@ -127,8 +128,8 @@ impl Stage for Dedup {
         self.entries.len() as u64
     }
 
-    fn keeps(&self) -> bool {
-        true
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [[self.acts, false]; 2]
     }
 
     fn asks(&self) -> bool {

@@ -33,8 +33,8 @@ pub struct FlowStep {
     pub kind: StepKind,
     /// The clock.
     pub now: ProcTime,
-    /// The W that removed state at the first stage.
-    pub evict: EventTime,
+    /// The W that removed state at the first stage; `None` where a side has a value of its own.
+    pub evict: Option<EventTime>,
     /// c of the first mark after the step.
     pub candidate: EventTime,
     /// W after the step.
@@ -56,11 +56,10 @@ pub struct FlowStep {
 /// What one stage does in a step.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StageExpected {
-    /// Whether it keeps anything between rows; only then are bounds compared.
-    pub stateful: bool,
-    /// What judges the rows of each side; `None` where no row was handed over in the last pass.
+    /// What judges the rows of each side; `None` where nothing does, or no row was handed over in
+    /// the last pass.
     pub late: [Option<EventTime>; 2],
-    /// What removes state of each side; `None` where nothing is ever removed.
+    /// What removes state of each side; `None` where the watermark has no say.
     pub evict: [Option<EventTime>; 2],
     /// Rows handed to it.
     pub rows_in: u64,
@@ -188,21 +187,19 @@ impl ExpectedFlow {
 }
 
 impl FlowStep {
-    pub(super) fn new(step: u64, kind: StepKind, now: ProcTime, stages: &[Box<dyn Stage>]) -> Self {
-        let record =
-            |it: &Box<dyn Stage>| StageExpected { stateful: it.keeps(), ..Default::default() };
+    pub(super) fn new(step: u64, kind: StepKind, now: ProcTime, stages: usize) -> Self {
         Self {
             step,
             kind,
             now,
-            evict: EventTime::MIN,
+            evict: None,
             candidate: EventTime::MIN,
             watermark: EventTime::MIN,
             marks: Vec::new(),
             rows_in: 0,
             rows_dropped: 0,
             windows_missed: 0,
-            stages: stages.iter().map(record).collect(),
+            stages: vec![StageExpected::default(); stages],
             last_pass: true,
         }
     }
@@ -224,11 +221,11 @@ impl FlowStep {
 }
 
 impl StageExpected {
-    pub(super) fn observe(&mut self, given: &Pass<'_>, out: &Happening) {
+    pub(super) fn observe(&mut self, given: &Pass<'_>, out: &Happening, acts: [[bool; 2]; 2]) {
         for side in 0..2 {
-            let judged = !given.sides[side].is_empty() && !given.ends;
+            let judged = !given.sides[side].is_empty() && !given.ends && acts[0][side];
             self.late[side] = judged.then_some(given.late[side]);
-            self.evict[side] = Some(given.evict[side]);
+            self.evict[side] = acts[1][side].then_some(given.evict[side]);
         }
         self.rows_in += given.sides.iter().map(|it| it.len() as u64).sum::<u64>();
         self.rows_out += out.rows.len() as u64;

@@ -108,8 +108,8 @@ impl Stage for Global {
         self.groups.len() as u64
     }
 
-    fn keeps(&self) -> bool {
-        true
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [[self.evicts, false]; 2]
     }
 
     fn asks(&self) -> bool {

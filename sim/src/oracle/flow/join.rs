@@ -8,7 +8,8 @@
 //! [`NullTime::Epoch`] a row without a time is stored, meets nobody, and only +inf removes it, with
 //! the null row that it is owed. `WindowEnd` and a window's expiry do not count the grace. A left row
 //! that semi has written is gone at once; under anti a matched left row stays until its bound. The
-//! time of a semi, anti or null row is that of its one row.
+//! time of a semi, anti or null row is that of its one row. A side is judged where its own time is linked
+//! to a watermark, and leaves where the other's is.
 //!
 //! Invariant: a row gets at most one null row, and none once it has met somebody. Source: semantics 6.
 
@@ -17,7 +18,7 @@ mod reach;
 pub(super) use reach::Reach;
 
 use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, NullTime};
@@ -31,7 +32,7 @@ const LEFT: usize = 0;
 pub(super) struct Join {
     plan: JoinPlan,
     reach: Reach,
-    acts: bool,
+    acts: [bool; 2],
     null: NullTime,
     hindsight: Span,
     stored: [Vec<Stored>; 2],
@@ -48,7 +49,7 @@ struct Stored {
 }
 
 impl Join {
-    pub(super) fn new(plan: &JoinPlan, acts: bool, null: NullTime, hindsight: Span) -> Self {
+    pub(super) fn new(plan: &JoinPlan, acts: [bool; 2], null: NullTime, hindsight: Span) -> Self {
         let (stored, unmatched) = (Default::default(), Default::default());
         let reach = Reach::of(plan);
         Self { plan: plan.clone(), reach, acts, null, hindsight, stored, unmatched }
@@ -176,12 +177,8 @@ impl Join {
 
 impl Stage for Join {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let least = [EventTime::MIN; 2];
-        let (judging, mut evict) =
-            if self.acts { (given.late, given.evict) } else { (least, least) };
-        if given.evict == [EventTime::MAX; 2] {
-            evict = given.evict;
-        }
+        let judging = [LEFT, 1].map(|it| effective(self.acts[it], given.late[it]));
+        let evict = [LEFT, 1].map(|it| effective(self.acts[1 - it], given.evict[it]));
         for side in [LEFT, 1] {
             for (at, row) in given.sides[side].iter().enumerate() {
                 let time = row.cells[self.plan.time[side].0].map(EventTime);
@@ -221,11 +218,11 @@ impl Stage for Join {
         self.stored.iter().map(|it| it.len() as u64).sum()
     }
 
-    fn keeps(&self) -> bool {
-        true
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [self.acts, [self.acts[1], self.acts[0]]]
     }
 
     fn asks(&self) -> bool {
-        self.acts && self.reach.expires(&self.plan)
+        self.acts.contains(&true) && self.reach.expires(&self.plan)
     }
 }

@@ -1,73 +1,78 @@
-//! Which stages the watermark has a say in: those whose time column is a mark's, unbroken.
+//! Which stages the watermark has a say in, side by side.
 //!
-//! A filter, a rename and dedup keep the columns that are linked; a projection keeps those that it
-//! keeps; a computed column is a new one. Windows and sessions link `window_start`, `window_end` and
-//! `window_time`, a join both sides. A key that is the event time stays linked where it is a key of a
-//! global window. Count windows link their `window_time`.
+//! A watermark speaks of one column of its input, of several the last. A filter, a rename and dedup
+//! keep the link, a projection keeps it for what it keeps, a computed column is a new one. Windows and
+//! sessions hand it on to their end and their time, joins to both times, a global group to its time
+//! key; count windows to nothing. Without a link nothing is late and nothing leaves before the end.
 //!
-//! Reading: the law is silent on broken links; semantics 3 and the plain query have it that nothing
-//! is late then and nothing leaves before the end. A dedup without a time column is such a stage.
+//! Reading: where inputs are united, a column is linked that some input's watermark speaks of.
 //!
-//! Invariant: one answer per stage.
+//! Invariant: one answer per stage and side.
 
 use plimsoll_engine::plan::Plan;
-use plimsoll_engine::plan::flow::{Flow, StagePlan};
+use plimsoll_engine::plan::flow::{Flow, JoinKind, StagePlan};
 use plimsoll_engine::row::ColumnIx;
 
-/// For each stage, whether the watermark has a say.
-pub(super) fn follow(plan: &Plan, flow: &Flow) -> Vec<bool> {
-    let schemas = flow.schemas(&plan.schema);
-    let marks = flow.inputs.iter().flat_map(|it| &it.marks);
-    let mut linked = vec![false; plan.schema.columns.len()];
-    for mark in marks {
-        if let Some(it) = linked.get_mut(mark.column.0) {
-            *it = true;
-        }
-    }
+/// For each stage, whether the watermark has a say in each side.
+pub(super) fn follow(plan: &Plan, flow: &Flow) -> Vec<[bool; 2]> {
+    let columns = plan.schema.columns.len();
+    let spoken = |input: usize| {
+        let marks = flow.inputs.get(input).and_then(|it| it.marks.last());
+        (0..columns).map(|it| marks.is_some_and(|mark| mark.column.0 == it)).collect::<Vec<_>>()
+    };
+    let (mut linked, right) = if flow.joins() {
+        (spoken(0), spoken(1))
+    } else {
+        let all = (0..flow.inputs.len()).map(spoken);
+        let either = |a: Vec<bool>, b: Vec<bool>| a.iter().zip(b).map(|(a, b)| *a || b).collect();
+        (all.reduce(either).unwrap_or_default(), Vec::new())
+    };
     let mut acts = Vec::new();
-    for (stage, after) in flow.stages.iter().zip(schemas.iter().skip(1)) {
-        let on = |it: ColumnIx| linked.get(it.0).copied().unwrap_or(false);
+    for (stage, after) in flow.stages.iter().zip(flow.schemas(&plan.schema).iter().skip(1)) {
         let width = after.columns.len();
-        let (act, next) = match stage {
-            StagePlan::Filter(_) | StagePlan::Rename(..) => (false, linked.clone()),
-            StagePlan::Project(kept) => (false, kept.iter().map(|it| on(*it)).collect()),
-            StagePlan::Compute(at) => {
-                let mut next = linked.clone();
-                if let Some(it) = next.get_mut(at.0) {
-                    *it = false;
-                }
-                (false, next)
-            }
-            StagePlan::Window(it) => (on(it.time), times(width)),
-            StagePlan::Session(it) => (on(it.time), times(width)),
-            StagePlan::Global(it) => {
-                let keys = it.keys.iter().map(|key| on(*key));
-                let mut next: Vec<_> = keys.collect();
-                next.resize(width, false);
-                (it.time.is_some_and(|(time, _)| on(time)), next)
-            }
-            StagePlan::Count(_) => {
-                let mut next = vec![false; width];
-                next[width - 1] = true;
-                (false, next)
-            }
-            StagePlan::Dedup(it) => (it.time.is_some_and(on), linked.clone()),
-            StagePlan::Join(it) => (
-                it.time.iter().all(|it| on(*it)),
-                [&linked[..], &linked].concat()[..width].to_vec(),
-            ),
-            StagePlan::AsOf(it) => (
-                it.time.iter().all(|it| on(*it)),
-                [&linked[..], &linked].concat()[..width].to_vec(),
-            ),
+        let left = |it: ColumnIx| linked.get(it.0).copied().unwrap_or(false);
+        let other = |it: ColumnIx| right.get(it.0).copied().unwrap_or(false);
+        let act = match stage {
+            StagePlan::Filter(_) | StagePlan::Rename(..) | StagePlan::Project(_) => [false; 2],
+            StagePlan::Compute(_) | StagePlan::Count(_) => [false; 2],
+            StagePlan::Window(it) => [left(it.time); 2],
+            StagePlan::Session(it) => [left(it.time); 2],
+            StagePlan::Global(it) => [it.time.is_some_and(|it| left(it.0)); 2],
+            StagePlan::Dedup(it) => [it.time.is_some_and(left); 2],
+            StagePlan::Join(it) => [left(it.time[0]), other(it.time[1])],
+            StagePlan::AsOf(it) => [left(it.time[0]), other(it.time[1])],
         };
+        let mut next = vec![false; width];
+        match stage {
+            StagePlan::Filter(_) | StagePlan::Rename(..) | StagePlan::Dedup(_) => {
+                next.clone_from(&linked);
+            }
+            StagePlan::Compute(at) => {
+                next.clone_from(&linked);
+                next[at.0] = false;
+            }
+            StagePlan::Project(kept) => next = kept.iter().map(|it| left(*it)).collect(),
+            StagePlan::Window(_) | StagePlan::Session(_) => {
+                (next[1], next[2]) = (act[0], act[0]);
+            }
+            StagePlan::Global(it) => {
+                let time = it.time.map(|it| it.0);
+                let at = it.keys.iter().position(|key| Some(*key) == time);
+                if let Some(at) = at {
+                    next[at] = act[0];
+                }
+            }
+            StagePlan::Count(_) => {}
+            StagePlan::Join(it) => {
+                next[it.time[0].0] = act[0];
+                if !matches!(it.kind, JoinKind::Semi | JoinKind::Anti) {
+                    next[columns + it.time[1].0] = act[1];
+                }
+            }
+            StagePlan::AsOf(it) => next[it.time[0].0] = act[0],
+        }
         acts.push(act);
         linked = next;
     }
     acts
-}
-
-/// The three time columns of windows and sessions come first.
-fn times(width: usize) -> Vec<bool> {
-    (0..width).map(|it| it < 3).collect()
 }

@@ -248,8 +248,8 @@ impl Stage for Sessions {
         self.all().len() as u64
     }
 
-    fn keeps(&self) -> bool {
-        true
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [[self.evicts, false]; 2]
     }
 
     fn asks(&self) -> bool {

@@ -248,8 +248,8 @@ impl Source {
                 mark.members.advance(partition, EventTime(time), id);
             }
         }
-        let time = shown.first().copied().flatten().map_or(EventTime::MIN, EventTime);
-        let (kind, pane, cells) = (EmissionKind::Row, 0, cells.to_vec());
+        let (kind, time, pane) = (EmissionKind::Row, EventTime::MIN, 0);
+        let cells = cells.to_vec();
         Taken::Passed { row: Row { id, partition, kind, time, pane, cells }, advances }
     }
 

@@ -84,8 +84,8 @@ pub(super) trait Stage: std::fmt::Debug {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening);
     /// Groups, entries or stored rows.
     fn state_rows(&self) -> u64;
-    /// Whether it keeps anything between rows.
-    fn keeps(&self) -> bool;
+    /// Whether the watermark has a say in what each side judges, and in what it removes.
+    fn acts(&self) -> [[bool; 2]; 2];
     /// Whether it asks for steps without data after the watermark has moved.
     fn asks(&self) -> bool;
 }
@@ -93,12 +93,12 @@ pub(super) trait Stage: std::fmt::Debug {
 /// The stage of a plan. `acts` says whether the watermark has a say in it.
 pub(super) fn build(
     plan: &StagePlan,
-    acts: bool,
+    acts: [bool; 2],
     mode: OutputMode,
     null: NullTime,
     hindsight: Span,
 ) -> Box<dyn Stage> {
-    let evicts = acts && mode != OutputMode::Complete;
+    let evicts = acts[0] && mode != OutputMode::Complete;
     match plan {
         StagePlan::Filter(_)
         | StagePlan::Project(_)
@@ -108,9 +108,9 @@ pub(super) fn build(
         StagePlan::Session(it) => Box::new(Sessions::new(it, evicts, hindsight)),
         StagePlan::Global(it) => Box::new(Global::new(it, evicts, null)),
         StagePlan::Count(it) => Box::new(Count::new(it)),
-        StagePlan::Dedup(it) => Box::new(Dedup::new(it, acts, null, hindsight)),
+        StagePlan::Dedup(it) => Box::new(Dedup::new(it, acts[0], null, hindsight)),
         StagePlan::Join(it) => Box::new(Join::new(it, acts, null, hindsight)),
-        StagePlan::AsOf(it) => Box::new(AsOf::new(it, acts, null, hindsight)),
+        StagePlan::AsOf(it) => Box::new(AsOf::new(it, acts, null)),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Filters, projections, renames and computed columns: rows one by one.
 //!
-//! Invariant: a row keeps its time, kind and pane.
+//! Invariant: a row keeps its cells; it is written as a plain row, without a time.
 
 use super::stage::{Happening, Pass, Row, Stage, Verdict};
+use plimsoll_engine::output::EmissionKind;
 use plimsoll_engine::plan::flow::StagePlan;
+use plimsoll_engine::time::EventTime;
 
 /// A stage that keeps nothing.
 #[derive(Debug)]
@@ -20,15 +22,17 @@ impl Stateless {
 impl Stage for Stateless {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
         for (at, row) in given.sides[0].iter().enumerate() {
+            let (kind, time, pane) = (EmissionKind::Row, EventTime::MIN, 0);
+            let plain = Row { kind, time, pane, ..row.clone() };
             match &self.plan {
                 StagePlan::Filter(it) if !it.keeps(row.cells[it.column.0]) => {
                     out.judged.push((0, at, Verdict::Filtered));
                 }
                 StagePlan::Project(kept) => {
                     let cells = kept.iter().map(|it| row.cells[it.0]).collect();
-                    out.rows.push(Row { cells, ..row.clone() });
+                    out.rows.push(Row { cells, ..plain });
                 }
-                _ => out.rows.push(row.clone()),
+                _ => out.rows.push(plain),
             }
         }
     }
@@ -37,8 +41,8 @@ impl Stage for Stateless {
         0
     }
 
-    fn keeps(&self) -> bool {
-        false
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [[false; 2]; 2]
     }
 
     fn asks(&self) -> bool {
