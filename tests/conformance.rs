@@ -72,3 +72,8 @@ fn check(folder: &str, count: usize) {
 fn the_vectors_of_spark_agree() {
     check("spark", 214);
 }
+
+#[test]
+fn the_vectors_of_flink_agree() {
+    check("flink", 147);
+}

@@ -8,7 +8,7 @@
 use crate::completions::{self, CompletionsArgs, ManArgs};
 use crate::console::Console;
 use crate::exit::{self, Exit};
-use crate::{check, explain, explore, lint, mutants, replay, shrink, tune};
+use crate::{check, compare, explain, explore, lint, mutants, replay, shrink, tune};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::io::Write as _;
@@ -57,6 +57,7 @@ enum Command {
     Shrink(shrink::Args),
     Run(crate::run::Args),
     Check(check::Args),
+    Compare(compare::Args),
     Tune(tune::Args),
     Explain(explain::Args),
     Lint(lint::Args),
@@ -100,6 +101,7 @@ fn answer(command: &Command, console: &mut Console) -> Result<Exit> {
         Command::Shrink(args) => shrink::run(args, console),
         Command::Run(args) => crate::run::run(args, console),
         Command::Check(args) => check::run(args, console),
+        Command::Compare(args) => compare::run(args, console),
         Command::Tune(args) => tune::run(args, console),
         Command::Explain(args) => explain::run(args, console),
         Command::Lint(args) => lint::run(args, console),

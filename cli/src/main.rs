@@ -11,6 +11,7 @@
 
 mod args;
 mod check;
+mod compare;
 mod completions;
 mod console;
 mod diagnose;

@@ -11,7 +11,9 @@
 //!
 //! Invariant: values only, and every name here finds its profile. Source: semantics section 19.
 
-use crate::plan::flow::{Chain, Expiry, FollowUp, NullTime, SessionLate, Sides, Touching};
+use crate::plan::flow::{
+    Chain, Expiry, FollowUp, HoleRule, NullTime, SessionLate, Sides, Touching,
+};
 use crate::plan::levels::{
     Emptied, IdleAnchor, IdleEnd, LevelAllIdle, LevelPlan, LevelRules, PausedIdle, Waking,
 };
@@ -38,6 +40,8 @@ pub struct Profile {
     pub late: LateRule,
     /// Who is late where no window is: dedup, a group by the event time.
     pub late_bare: LateRule,
+    /// What a row in the hole between two windows is.
+    pub hole: HoleRule,
     /// Who is late for a session.
     pub session_late: SessionLate,
     /// Whether touching sessions are one.
@@ -131,6 +135,7 @@ const SEED: Profile = Profile {
     effective: Effective::NextBatch,
     late: LateRule::Event,
     late_bare: LateRule::Event,
+    hole: HoleRule::NoWindow,
     session_late: SessionLate::Event,
     touching: Touching::Apart,
     join: JoinRules {
@@ -192,6 +197,7 @@ const ALL: [Profile; 9] = [
         generator: PARTITION_MIN,
         effective: Effective::Probe,
         late: LateRule::WindowEnd,
+        hole: HoleRule::LateBehind,
         session_late: SessionLate::Merged,
         touching: Touching::Merge,
         join: FLINK_JOIN,

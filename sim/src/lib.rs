@@ -4,6 +4,7 @@
 //! faults); a [`run::Run`] feeds it through a [`system::System`]; [`invariant`]s look at every step, the
 //! [`oracle`] among them. Nothing draws while it runs.
 
+pub mod compare;
 pub mod entropy;
 pub mod explain;
 pub mod fault;

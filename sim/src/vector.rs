@@ -144,7 +144,7 @@ pub enum Outcome {
 pub fn judge(vector: &Vector) -> Outcome {
     let compared = match vector {
         Vector::Spark(it) => spark::run(it).map(|found| spark::compare(it, &found)),
-        Vector::Flink(_) => Err("Flink's vectors are read and not run yet".to_owned()),
+        Vector::Flink(it) => flink::run(it).map(|found| flink::compare(it, &found)),
     };
     match compared {
         Ok(Ok(it)) => Outcome::Agreed(it),

@@ -35,7 +35,7 @@ use super::grouping::{Key, Origin, cells_of, key_of, time_of, window_cells};
 use super::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::late::windows_lost;
 use crate::output::{EmissionKind, EmissionNote};
-use crate::plan::flow::{Carry, WindowStage};
+use crate::plan::flow::{Carry, HoleRule, WindowStage};
 use crate::plan::{Aggregate, LateRule, OutputMode};
 use crate::time::{EventTime, Span};
 use crate::window::Window;
@@ -156,7 +156,7 @@ impl Panes {
             let bound = within_reach(late - self.plan.lateness);
             let (lost, count) = windows_lost(self.plan.late, &assigner, time, bound);
             if count == 0 {
-                judge(row, StageVerdict::NoWindow);
+                judge(row, self.in_a_hole(time, late, bound));
                 continue;
             }
             let key = key_of(batch, &self.plan.keys, row);
@@ -179,6 +179,16 @@ impl Panes {
         }
         out.tally.groups_dropped += dropped.len() as u64;
         touched
+    }
+
+    fn in_a_hole(&self, time: EventTime, late: EventTime, bound: EventTime) -> StageVerdict {
+        match self.plan.hole {
+            HoleRule::LateBehind if time < bound => {
+                let kept_by = time + self.plan.lateness;
+                StageVerdict::Late { bound: late, lost: 0, kept: 0, one: kept_by, all: kept_by }
+            }
+            HoleRule::LateBehind | HoleRule::NoWindow => StageVerdict::NoWindow,
+        }
     }
 
     fn verdict(

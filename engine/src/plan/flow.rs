@@ -17,8 +17,8 @@
 //! complete), and what it wrote goes to the next stage in the same pass. Bounds of the first stateful
 //! stage: `row`: late = W before the item, evict = W after it, one pass per item; `next_batch`: late =
 //! evict = W of the step before; `batch_after_next`: late = the evict bound of the step before; `probe`:
-//! late = W in force, evict = W in force for a row, the new W in a step of kind Probe. A later
-//! stage sees each value as its predecessor lets it through ([`Chain`]); `Previous`: its late
+//! late = W in force, evict = the new W in a step of kind Probe and -inf for a row, since nothing
+//! leaves between two probes. A later stage sees each value as its predecessor lets it through ([`Chain`]); `Previous`: its late
 //! bound is what its predecessor let through of the value that evicted last before this pass.
 //! What lets through less: a join min(w_L, w_R, w_R - b', w_L + a'), a stage with allowed lateness l
 //! w - l, count and global windows nothing (-inf); everything else lets w through. +inf always passes.
@@ -57,7 +57,8 @@ use super::levels::LevelsPlan;
 use crate::row::{ColumnIx, Schema};
 use crate::time::Span;
 pub use grouping::{
-    Carry, CountPlan, Gap, GlobalPlan, PanePlan, SessionLate, SessionPlan, Touching, WindowStage,
+    Carry, CountPlan, Gap, GlobalPlan, HoleRule, PanePlan, SessionLate, SessionPlan, Touching,
+    WindowStage,
 };
 pub use matching::{
     AsOfPlan, DedupExpiry, DedupPlan, Edge, Expiry, JoinKind, JoinPlan, Range, Sides,

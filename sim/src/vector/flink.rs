@@ -9,7 +9,9 @@
 
 mod compare;
 mod expect;
+pub mod plan;
 mod query;
+mod run;
 mod steps;
 
 pub use compare::{Found, compare};
@@ -17,6 +19,7 @@ pub use expect::{Emitted, Record, State};
 pub use query::{
     Aggregation, Alignment, Function, Input, Join, Late, Operator, Query, Watermark, Windows,
 };
+pub use run::run;
 pub use steps::{Row, Step};
 
 use super::{Errors, Node};

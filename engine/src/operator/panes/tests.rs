@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::operator::grouping::drive::{CAUSE, KEY, Made, TIME, VALUE, pass, rows};
-use crate::plan::flow::PanePlan;
+use crate::plan::flow::{HoleRule, PanePlan};
 use crate::plan::{LatePolicy, WindowSpec};
 use crate::row::{ItemId, PartitionId};
 use crate::time::ProcTime;
@@ -23,6 +23,7 @@ fn plan() -> WindowStage {
         late_policy: LatePolicy::Drop,
         lateness: Span(0),
         panes: PanePlan::TOTALS,
+        hole: HoleRule::NoWindow,
     }
 }
 

@@ -11,7 +11,7 @@
 //!
 //! Invariant: what becomes of each row, each figure and each watermark are those of the plain query.
 
-use super::{Flow, InputPlan, Mark, PanePlan, StagePlan, WindowStage};
+use super::{Flow, HoleRule, InputPlan, Mark, PanePlan, StagePlan, WindowStage};
 use crate::plan::{LineageStep, Plan};
 use crate::row::ColumnIx;
 use crate::time::Span;
@@ -42,6 +42,7 @@ impl Plan {
                 late_policy: operator.late_policy,
                 lateness: Span::ZERO,
                 panes: PanePlan::TOTALS,
+                hole: HoleRule::NoWindow,
             }));
         }
         let mark = |it: &crate::plan::WatermarkPlan| Mark { column: it.column, delay: it.delay };

@@ -31,6 +31,17 @@ pub struct WindowStage {
     pub lateness: Span,
     /// Early panes and what panes carry.
     pub panes: PanePlan,
+    /// What a row in the hole between two windows is.
+    pub hole: HoleRule,
+}
+
+/// What a row in the hole between two windows is (slide > size). Matched in `operator/panes.rs`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum HoleRule {
+    /// In no window, whatever its time.
+    NoWindow,
+    /// Late where t + lateness < w, with no window lost; else in no window (Flink).
+    LateBehind,
 }
 
 /// Early panes, and what panes carry. Matched in `operator/panes.rs`.

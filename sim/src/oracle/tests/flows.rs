@@ -159,14 +159,8 @@ fn debug_one() {
         let seen = seen.unwrap();
         for s in &seen.output.steps {
             println!(
-                "   THEIRS {} {:?} late {} evict {:?} c {} w {} in {}",
-                s.step,
-                s.kind,
-                s.late.0,
-                s.evict.map(|it| it.0),
-                s.candidate.0,
-                s.watermark.0,
-                s.rows_in
+                "   THEIRS {} {:?} late {} evict {} c {} w {} in {}",
+                s.step, s.kind, s.late.0, s.evict.0, s.candidate.0, s.watermark.0, s.rows_in
             );
         }
         for v in &seen.output.stages {

@@ -6,7 +6,8 @@
 
 use crate::trace::words::shown;
 use plimsoll_engine::plan::flow::{
-    Carry, Chain, Compare, FollowUp, JoinKind, NullTime, Policy, SessionLate, Sides, Touching,
+    Carry, Chain, Compare, FollowUp, HoleRule, JoinKind, NullTime, Policy, SessionLate, Sides,
+    Touching,
 };
 use plimsoll_engine::plan::{
     AllIdle, Effective, GuardAction, LatePolicy, LateRule, OutputMode, Rejoin, Sink,
@@ -126,6 +127,9 @@ pub(super) const COMPARE: Words<Compare> = &[
     (">", Compare::Greater),
     ("=", Compare::Equal),
 ];
+
+pub(super) const HOLE: Words<HoleRule> =
+    &[("no_window", HoleRule::NoWindow), ("late", HoleRule::LateBehind)];
 
 pub(super) const CARRY: Words<Carry> = &[
     ("accumulating", Carry::Accumulating),

@@ -29,6 +29,7 @@ fn window() -> WindowStage {
         late_policy: LatePolicy::Drop,
         lateness: Span::ZERO,
         panes: PanePlan::TOTALS,
+        hole: HoleRule::NoWindow,
     }
 }
 

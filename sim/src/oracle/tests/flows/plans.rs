@@ -5,8 +5,8 @@ use crate::oracle::tests::{Story, plan};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::flow::{
     AsOfPlan, Carry, Chain, Compare, CountPlan, DedupExpiry, DedupPlan, Edge, Expiry, Filter, Flow,
-    FollowUp, Gap, GlobalPlan, InputPlan, JoinKind, JoinPlan, Mark, NullTime, PanePlan, Policy,
-    Range, SessionLate, SessionPlan, Sides, StagePlan, Touching, WindowStage,
+    FollowUp, Gap, GlobalPlan, HoleRule, InputPlan, JoinKind, JoinPlan, Mark, NullTime, PanePlan,
+    Policy, Range, SessionLate, SessionPlan, Sides, StagePlan, Touching, WindowStage,
 };
 use plimsoll_engine::plan::{
     Aggregate, AllIdle, Effective, Fallback, GeneratorPlan, Guard, GuardAction, IdlePlan,
@@ -254,6 +254,7 @@ fn window(draw: &mut Lcg, time: ColumnIx, key: ColumnIx, value: ColumnIx) -> Sta
             early_rows: early,
             carry: draw.pick(&[Carry::Accumulating, Carry::Discarding, Carry::Retracting]),
         },
+        hole: HoleRule::NoWindow,
     })
 }
 

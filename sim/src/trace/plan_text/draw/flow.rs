@@ -142,6 +142,7 @@ fn stage(draw: &mut Draw, handed: &Schema) -> StagePlan {
             late_policy,
             lateness,
             panes: PanePlan { early_rows: draw.maybe(|it| it.below(9)), carry: draw.of(CARRY) },
+            hole: draw.of(HOLE),
         }),
         5 => StagePlan::Session(SessionPlan {
             time,

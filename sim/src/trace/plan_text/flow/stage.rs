@@ -11,7 +11,7 @@ use super::columns::Columns;
 use super::{Rules, default_expiry, default_key, default_on, default_time, time_behind};
 use crate::trace::nearest;
 use crate::trace::plan_text::keys::{
-    CARRY, JOIN, LATE, LATE_POLICY, SESSION_LATE, SIDES, TOUCHING, Wrong, value, wrong,
+    CARRY, HOLE, JOIN, LATE, LATE_POLICY, SESSION_LATE, SIDES, TOUCHING, Wrong, value, wrong,
 };
 use crate::trace::plan_text::{nested, values};
 use plimsoll_engine::plan::flow::{
@@ -88,7 +88,17 @@ impl Reading<'_> {
             }
             "window" => (
                 self.window(&mut args),
-                &["time", "key", "agg", "late", "late_policy", "lateness", "early", "carry"],
+                &[
+                    "time",
+                    "key",
+                    "agg",
+                    "late",
+                    "late_policy",
+                    "lateness",
+                    "early",
+                    "carry",
+                    "hole",
+                ],
             ),
             "session" => (
                 self.session(&mut args),
@@ -164,6 +174,7 @@ impl Reading<'_> {
                 early_rows: args.maybe("early", rows),
                 carry: args.or("carry", Carry::Accumulating, |it| value(CARRY, it)),
             },
+            hole: args.or("hole", profile.hole, |it| value(HOLE, it)),
         };
         (window.is_some() && time.is_some()).then_some(StagePlan::Window(stage))
     }

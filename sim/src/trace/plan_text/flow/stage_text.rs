@@ -9,7 +9,7 @@ use super::bounds::{expiry_text, ranges_text};
 use super::columns::{aggregates_text, both_text, filter_text, list_text, pairs_text};
 use super::{Rules, default_expiry, default_key, default_on, default_time, time_behind};
 use crate::trace::plan_text::keys::{
-    CARRY, JOIN, LATE, LATE_POLICY, SESSION_LATE, SIDES, TOUCHING, Words, word,
+    CARRY, HOLE, JOIN, LATE, LATE_POLICY, SESSION_LATE, SIDES, TOUCHING, Words, word,
 };
 use crate::trace::plan_text::values::{name, window_text};
 use crate::trace::time_text::SpanText;
@@ -84,6 +84,7 @@ impl Writing<'_> {
         self.span("lateness", plan.lateness);
         self.args.extend(plan.panes.early_rows.map(|it| format!("early={it}")));
         self.knob("carry", CARRY, plan.panes.carry, Carry::Accumulating);
+        self.knob("hole", HOLE, plan.hole, self.rules.profile.hole);
         "window"
     }
 

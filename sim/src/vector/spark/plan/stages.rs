@@ -94,6 +94,7 @@ impl Mapping {
             late_policy: LatePolicy::Drop,
             lateness: Span::ZERO,
             panes: PanePlan::TOTALS,
+            hole: self.profile.hole,
         };
         self.stages.push(StagePlan::Window(stage));
         self.grouped(true, keys, aggs)
