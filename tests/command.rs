@@ -169,3 +169,43 @@ fn the_stories_of_the_project_pass_its_own_check() {
     let story = stories.join("s04_the_closing_instant.trace");
     plimsoll(&stories).arg("check").arg(story).assert().code(0);
 }
+
+/// A vector of the project, one text in it replaced.
+fn vector(old: &str, new: &str) -> String {
+    let path = root().join("tests/golden/spark/window_without_key.json");
+    let text = fs::read_to_string(path).expect("a vector");
+    assert!(text.contains(old), "{old} is in the vector");
+    text.replacen(old, new, 1)
+}
+
+#[test]
+fn a_vector_that_disagrees_is_shown_step_beside_step_with_the_rule() {
+    let text =
+        vector(r#""emitted": [{"window_start": 1000000"#, r#""emitted": [{"window_start": 0"#);
+    let text = text.replacen(r#""count": 2, "sum": 3}]}"#, r#""count": 9, "sum": 3}]}"#, 1);
+    assert_snapshot!("conform", told_of("conform", "v.json", text.as_bytes(), &["conform", "."]));
+}
+
+#[test]
+fn a_broken_vector_is_named_with_its_place_and_the_good_ones_are_run() {
+    let folder = folder("broken_vector");
+    let good = vector("{", "{");
+    fs::write(folder.join("good.json"), good).expect("a file can be written");
+    let bad = vector(r#""ts": 1009000"#, r#""ts": "soon""#);
+    fs::write(folder.join("bad.json"), bad).expect("a file can be written");
+    let later = vector("4.3.0", "5.0.0");
+    fs::write(folder.join("later.json"), later).expect("a file can be written");
+    assert_snapshot!("broken_vector", told(&folder, &["conform", "."]));
+}
+
+#[test]
+fn a_folder_without_vectors_is_nothing_that_ran() {
+    assert_snapshot!("no_vectors", told(&folder("no_vectors"), &["conform", "."]));
+}
+
+#[test]
+fn a_plan_under_the_rules_of_spark_is_refused_in_the_words_of_spark_too() {
+    let plan = "[plan]\nprofile = \"spark-4\"\nwindow = \"tumbling(10min)\"\ndelay = \"-2min\"\n";
+    let told = told_of("spark_words", "plan.toml", plan.as_bytes(), &["lint", "plan.toml"]);
+    assert_snapshot!("spark_words", told);
+}

@@ -8,7 +8,7 @@
 use crate::completions::{self, CompletionsArgs, ManArgs};
 use crate::console::Console;
 use crate::exit::{self, Exit};
-use crate::{check, compare, explain, explore, lint, mutants, replay, shrink, tune};
+use crate::{check, compare, conform, explain, explore, lint, mutants, replay, shrink, tune};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::io::Write as _;
@@ -61,6 +61,7 @@ enum Command {
     Tune(tune::Args),
     Explain(explain::Args),
     Lint(lint::Args),
+    Conform(conform::Args),
     Mutants(mutants::Args),
     /// Write completions for a shell to standard output
     #[command(hide = true)]
@@ -105,6 +106,7 @@ fn answer(command: &Command, console: &mut Console) -> Result<Exit> {
         Command::Tune(args) => tune::run(args, console),
         Command::Explain(args) => explain::run(args, console),
         Command::Lint(args) => lint::run(args, console),
+        Command::Conform(args) => conform::run(args, console),
         Command::Mutants(args) => mutants::run(args, console),
         Command::Completions(args) => completions::completions(args, console),
         Command::Man(args) => completions::man(args, console),

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::source::{self, Source};
 use anyhow::{Result, bail};
 use plimsoll_engine::plan::check::check;
-use plimsoll_engine::plan::problem::{Problem, Severity};
+use plimsoll_engine::plan::problem::{Dialect, Problem, Severity};
 use plimsoll_sim::plan_toml::plan_from_toml;
 use serde_json::json;
 use std::io::{self, Write as _};
@@ -39,13 +39,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     let (mut refused, mut unread) = (false, 0);
     for path in &args.files {
         let read = source::read_text(path).and_then(|source| {
-            let problems = problems(&source, console.err_colour)?;
-            Ok((source, problems))
+            let (problems, dialect) = problems(&source, console.err_colour)?;
+            Ok((source, problems, dialect))
         });
         match read {
-            Ok((source, problems)) => {
+            Ok((source, problems, dialect)) => {
                 refused |= problems.iter().any(Problem::is_refusal);
-                report(&source.name, &problems, console)?;
+                report(&source.name, &problems, dialect, console)?;
             }
             Err(error) if args.files.len() == 1 => return Err(error),
             Err(error) => {
@@ -62,10 +62,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     }
 }
 
-/// All problems of a plan that can be read.
-fn problems(source: &Source, colour: bool) -> Result<Vec<Problem>, Diagnosis> {
+/// All problems of a plan that can be read, and whose words they are told in beside ours.
+fn problems(source: &Source, colour: bool) -> Result<(Vec<Problem>, Dialect), Diagnosis> {
     match plan_from_toml(&source.text, &[]) {
-        Ok(read) => Ok(check(&read.plan)),
+        Ok(read) => Ok((check(&read.plan), read.profile.dialect)),
         Err(errors) => {
             let mistakes: Vec<_> = errors.iter().map(plan_mistake).collect();
             Err(diagnose(source, &mistakes, colour))
@@ -73,21 +73,30 @@ fn problems(source: &Source, colour: bool) -> Result<Vec<Problem>, Diagnosis> {
     }
 }
 
-fn report(name: &str, problems: &[Problem], console: &mut Console) -> io::Result<()> {
+fn report(
+    name: &str,
+    problems: &[Problem],
+    dialect: Dialect,
+    console: &mut Console,
+) -> io::Result<()> {
     if console.json {
         let problems = problems.iter().map(|it| {
+            let refused = dialect.condition(it.code);
             json!({
                 "code": it.code.number(),
                 "name": it.code.name(),
                 "severity": it.severity.name(),
                 "cause": it.cause,
                 "remedy": it.remedy,
+                "spark": refused.map(|it| json!({
+                    "when": it.moment.words(), "condition": it.name, "sqlstate": it.sqlstate,
+                })),
             })
         });
         return console.json(&json!({ "file": name, "problems": problems.collect::<Vec<_>>() }));
     }
     for problem in problems {
-        writeln!(console.out, "{name}: {problem}")?;
+        writeln!(console.out, "{name}: {}", problem.told(dialect))?;
     }
     let count = |severity| problems.iter().filter(|it| it.severity == severity).count();
     let (refusals, warnings) = (count(Severity::Refusal), count(Severity::Warning));

@@ -13,6 +13,7 @@ mod args;
 mod check;
 mod compare;
 mod completions;
+mod conform;
 mod console;
 mod diagnose;
 mod exit;

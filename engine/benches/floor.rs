@@ -182,36 +182,46 @@ fn compare(workload: &Workload, reps: usize) {
     }
 }
 
+/// One query that is a flow.
+struct FlowQuery<'a> {
+    name: &'static str,
+    workload: &'a Workload,
+    plan: Plan,
+    /// Start, key, count and sum of a row that came out.
+    take: fn(&RowBatch, usize) -> (i64, u32, u64, i64),
+    /// The loop written by hand, for a delay.
+    floor: fn(&Workload, i64) -> Digest,
+}
+
 /// Q3 to Q5: sessions, a join and dedup, as flows.
 fn compare_flows(rows: u64, reps: usize) {
-    type Taken = fn(&RowBatch, usize) -> (i64, u32, u64, i64);
     let delay = limit::DELAY;
     let sessions = Workload::draw(rows, 10_000);
     let (joined, repeated) = (Workload::draw_join(rows), Workload::draw_dedup(rows));
-    let floors: [(&str, &Workload, Plan, Taken, Box<dyn Fn() -> Digest + '_>); 3] = [
-        (
-            "Q3 sessions, gap 5 min",
-            &sessions,
-            flows::sessions(),
-            flows::session_of,
-            Box::new(|| limit::flows::sessions(&sessions, delay)),
-        ),
-        (
-            "Q4 clicks within 1 h",
-            &joined,
-            flows::join(),
-            flows::pair_of,
-            Box::new(|| limit::flows::join(&joined)),
-        ),
-        (
-            "Q5 first sight of an id",
-            &repeated,
-            flows::dedup(),
-            flows::first_of,
-            Box::new(|| limit::flows::dedup(&repeated, delay)),
-        ),
+    let floors = [
+        FlowQuery {
+            name: "Q3 sessions, gap 5 min",
+            workload: &sessions,
+            plan: flows::sessions(),
+            take: flows::session_of,
+            floor: |it, delay| limit::flows::sessions(it, delay),
+        },
+        FlowQuery {
+            name: "Q4 clicks within 1 h",
+            workload: &joined,
+            plan: flows::join(),
+            take: flows::pair_of,
+            floor: |it, _| limit::flows::join(it),
+        },
+        FlowQuery {
+            name: "Q5 first sight of an id",
+            workload: &repeated,
+            plan: flows::dedup(),
+            take: flows::first_of,
+            floor: |it, delay| limit::flows::dedup(it, delay),
+        },
     ];
-    for (name, workload, plan, take, floor) in floors {
+    for FlowQuery { name, workload, plan, take, floor } in floors {
         let fingerprint = format!("{:016x}", workload.fingerprint());
         println!("{}: {} rows, fingerprint {fingerprint}", workload.name, workload.len());
         let batches = flows::batches(workload);
@@ -222,7 +232,7 @@ fn compare_flows(rows: u64, reps: usize) {
             most: 10.0,
             same: true,
             sides: vec![
-                Side::new("limit", floor),
+                Side::new("limit", || floor(workload, delay)),
                 Side::new("engine", || flows::run(&job, &batches, take).0),
             ],
         };

@@ -403,8 +403,7 @@ impl Flow {
                 }
             }
             if !stateful_seen && !stateful {
-                let kept = output.rows.ids.iter().copied().collect::<Vec<_>>();
-                let mut kept = kept.into_iter().peekable();
+                let mut kept = output.rows.ids.iter().copied().peekable();
                 for rows in sides.into_iter().flatten() {
                     for row in 0..rows.len() {
                         if kept.next_if_eq(&rows.ids[row]).is_some() {

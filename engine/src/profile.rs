@@ -17,6 +17,7 @@ use crate::plan::flow::{
 use crate::plan::levels::{
     Emptied, IdleAnchor, IdleEnd, LevelAllIdle, LevelPlan, LevelRules, PausedIdle, Waking,
 };
+use crate::plan::problem::Dialect;
 use crate::plan::restore::RestoreRules;
 use crate::plan::{AllIdle, Effective, GeneratorPlan, LateRule, Rejoin};
 use crate::time::{EventTime, Span};
@@ -65,6 +66,8 @@ pub struct Profile {
     pub levels: Option<LevelRules>,
     /// The watermark before the first row.
     pub initial: EventTime,
+    /// Whose words problems of a plan are told in, beside ours.
+    pub dialect: Dialect,
     /// The delay where a plan says none. Only the founding text has one of its own; elsewhere it is
     /// zero, about which the plan check warns.
     pub delay: Span,
@@ -152,12 +155,13 @@ const SEED: Profile = Profile {
     all_idle: AllIdle::Flush,
     levels: None,
     initial: EventTime::MIN,
+    dialect: Dialect::Own,
     delay: Span::minutes(10),
 };
 
 /// What all of Spark has in common.
 const SPARK: Profile = Profile {
-    verified: false,
+    verified: true,
     late: LateRule::WindowEnd,
     late_bare: LateRule::EventInclusive,
     session_late: SessionLate::Proto,
@@ -167,6 +171,7 @@ const SPARK: Profile = Profile {
     null_time: NullTime::Epoch,
     restore: RestoreRules::GLOBAL_ONLY,
     initial: EPOCH,
+    dialect: Dialect::Spark,
     delay: Span::ZERO,
     ..SEED
 };
@@ -176,16 +181,12 @@ const ALL: [Profile; 9] = [
     Profile {
         name: "spark-4",
         about: "Spark Structured Streaming 4, several stateful operators allowed (the default)",
-        verified: false,
-        missing: &["nothing holds the profile against the recordings yet"],
         effective: Effective::BatchAfterNext,
         ..SPARK
     },
     Profile {
         name: "spark-compat",
         about: "Spark with spark.sql.streaming.statefulOperator.allowMultiple=false",
-        verified: false,
-        missing: &["nothing holds the profile against the recordings yet"],
         chain: Chain::Same,
         ..SPARK
     },

@@ -16,6 +16,7 @@
 
 mod cells;
 mod fingerprint;
+mod flow;
 mod integers;
 mod items;
 mod order;
@@ -99,12 +100,13 @@ struct Pass {
 }
 
 /// All passes, in the order of a round.
-const PASSES: [&Pass; 11] = [
+const PASSES: [&Pass; 12] = [
     &items::TAIL,
     &items::GROUPS,
     &items::RUNS,
     &items::TICKS,
     &plan::PASS,
+    &flow::PASS,
     &partitions::PASS,
     &cells::PASS,
     &times::PASS,

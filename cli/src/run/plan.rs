@@ -32,15 +32,16 @@ pub(super) fn read(path: &Path, console: &mut Console) -> Result<Query> {
         let mistakes: Vec<_> = mistakes.iter().map(plan_mistake).collect();
         diagnose(&source, &mistakes, console.err_colour)
     })?;
+    let dialect = read.profile.dialect;
     let (checked, warnings) = match CheckedPlan::new(read.plan) {
         Ok(it) => it,
         Err(problems) => {
-            let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            let problems: Vec<_> = problems.iter().map(|it| it.told(dialect)).collect();
             bail!("{} cannot run:\n{}", source.name, problems.join("\n"))
         }
     };
     for warning in warnings {
-        writeln!(console.err, "{warning}")?;
+        writeln!(console.err, "{}", warning.told(dialect))?;
     }
     let event = event(&checked)?;
     let used = used(&checked, event);

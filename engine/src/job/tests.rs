@@ -1,12 +1,12 @@
 //! The worked examples, step by step.
 
 use super::*;
+use crate::plan::restore::RestoreRules;
 use crate::plan::{
     Aggregate, Effective, GeneratorPlan, LatePolicy, LateRule, OutputMode, Plan, Sink,
     Trigger as TriggerPlan, WatermarkPlan, WindowPlan, WindowSpec,
 };
 use crate::row::{ColumnIx, ColumnKind, ColumnSpec, Schema};
-use crate::snapshot::RestoreRules;
 use crate::time::Span;
 
 const START: i64 = 10 * 3_600_000;

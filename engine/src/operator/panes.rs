@@ -21,7 +21,7 @@
 //!
 //! A late verdict names w, and the largest w that would have kept the row: E t + l, E2 t + l - 1, F the
 //! end of the row's slide frame + l - 1, W end + l - 1 of the latest lost window (`one`) and of the
-//! earliest (`all`).
+//! earliest (`all`), t + l in a hole. A row that is late in a hole is dropped, and belongs to no group.
 //!
 //! Invariant: a (window, key) is on exactly one shelf, `open` iff it owes its on-time pane, and none is
 //! left with end + l <= evict.
@@ -156,7 +156,9 @@ impl Panes {
             let bound = within_reach(late - self.plan.lateness);
             let (lost, count) = windows_lost(self.plan.late, &assigner, time, bound);
             if count == 0 {
-                judge(row, self.in_a_hole(time, late, bound));
+                let verdict = self.in_a_hole(time, late, bound);
+                out.tally.rows_dropped += u64::from(verdict != StageVerdict::NoWindow);
+                judge(row, verdict);
                 continue;
             }
             let key = key_of(batch, &self.plan.keys, row);

@@ -20,14 +20,15 @@
 //! late = W in force, evict = the new W in a step of kind Probe and -inf for a row, since nothing
 //! leaves between two probes. A later stage sees each value as its predecessor lets it through ([`Chain`]); `Previous`: its late
 //! bound is what its predecessor let through of the value that evicted last before this pass.
-//! What lets through less: a join min(w_L, w_R, w_R - b', w_L + a'), a stage with allowed lateness l
+//! What lets through less: a join min(w_L, w_R, w_R - b', w_L + a') (the last two one less under
+//! `EventInclusive`, where rows stay at their bound and t <= w is late), a stage with allowed lateness l
 //! w - l, count and global windows nothing (-inf); everything else lets w through. +inf always passes.
 //! At the end of input every stage evicts with +inf and nothing is judged in that pass.
 //!
 //! *Follow-up steps.* With [`FollowUp::WhenMoved`] a step of kind Data or Empty is followed by further
-//! Empty steps while W is ahead of the evict bound of the last step and a stage asks for one: a stage
-//! that ever evicts under this plan (windows, sessions and times in a key, unless output=complete;
-//! dedup; a join with an expiry on at least one side).
+//! Empty steps while W is ahead of the evict bound of the last step and a stage asks for one: windows,
+//! sessions and groups by keys alone (with a time among them or not) unless output=complete; dedup; a
+//! join with an expiry on at least one side.
 //!
 //! *Fates.* A row that reaches no stateful stage is counted. First match: query stopped, partition
 //! finished, a time column out of range, from the future (guard), filtered, then what the first

@@ -50,7 +50,34 @@ impl Severity {
     }
 }
 
+/// Whose words a problem is told in, beside ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dialect {
+    /// Nobody's.
+    Own,
+    /// Spark's: when it refuses, and under which condition.
+    Spark,
+}
+
+impl Dialect {
+    /// What the engine says to a problem, where it refuses.
+    pub const fn condition(self, code: Code) -> Option<spark::Condition> {
+        match self {
+            Self::Own => None,
+            Self::Spark => spark::condition(code),
+        }
+    }
+}
+
 impl Problem {
+    /// The problem as text, with what the engine of the dialect says to it.
+    pub fn told(&self, dialect: Dialect) -> String {
+        match dialect.condition(self.code) {
+            Some(condition) => format!("{self}\n  {condition}"),
+            None => self.to_string(),
+        }
+    }
+
     #[cold]
     fn new(code: Code, cause: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (cause, remedy) = (cause.into(), remedy.into());

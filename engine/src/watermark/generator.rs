@@ -468,17 +468,8 @@ impl Generator {
 
     fn advance_by_wall_clock(&mut self, fallback: Fallback, now: ProcTime) {
         let state = &mut self.state;
-        let mut silent = false;
-        for member in &state.members {
-            match member.state {
-                MemberState::Active => {
-                    silent = false;
-                    break;
-                }
-                MemberState::Idle => silent = true,
-                MemberState::Finished => {}
-            }
-        }
+        let active = state.members.iter().any(|it| it.state == MemberState::Active);
+        let silent = !active && state.members.iter().any(|it| it.state == MemberState::Idle);
         let by_clock = EventTime(now.0) - fallback.behind;
         if (fallback.always || silent) && state.watermark < by_clock {
             state.watermark = by_clock;

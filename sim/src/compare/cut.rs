@@ -2,8 +2,8 @@
 //!
 //! A trace has been written for one trigger and is run under several. `batch` items end batches; where
 //! there are none, a tick or a probe does, and the end of the trace. Engines that take each row at
-//! once and look at the watermark when asked are asked at ticks, probes and batches, and where there
-//! is none of these, at the end of the trace. `EachRow` cuts after every row instead: every row is a
+//! once and look at the watermark when asked are asked at probes and batches, at ticks too where the
+//! trace has no probe, and where there is none of these, at the end of the trace. `EachRow` cuts after every row instead: every row is a
 //! batch, and is followed by a probe.
 //!
 //! A plan that cuts its batches by itself (`interval`, `once`, `available_now`) goes on doing so.
@@ -60,6 +60,10 @@ pub(super) fn cut(trace: &Trace, mut plan: Plan, cuts: Cuts) -> Cut {
     let by_instants = !per_row && !own && !each_row && !trace.items.iter().any(is_batch);
     let mut items = Vec::with_capacity(trace.items.len());
     let mut origins = Vec::with_capacity(trace.items.len());
+    // Levels are probed when asked, or at intervals of their own; a tick does not ask by itself.
+    let levels = plan.flow.as_ref().and_then(|it| it.levels.as_ref());
+    let probes = trace.items.iter().any(|it| matches!(it, Item::Probe));
+    let asks = per_row && !probes && levels.is_some_and(|it| it.emission.is_none());
     // Whether rows wait for a cut.
     let mut open = false;
     for (item, number) in trace.items.iter().zip(1..) {
@@ -76,7 +80,9 @@ pub(super) fn cut(trace: &Trace, mut plan: Plan, cuts: Cuts) -> Cut {
         };
         let after = match item {
             Item::Row(_) => each_row,
-            it => by_instants && is_instant(it),
+            Item::Tick(_) => by_instants || asks,
+            Item::Probe => by_instants,
+            _ => false,
         };
         if after {
             items.push(mark);
@@ -95,21 +101,28 @@ pub(super) fn cut(trace: &Trace, mut plan: Plan, cuts: Cuts) -> Cut {
 pub(super) fn sentence(trace: &Trace, cuts: Cuts) -> String {
     let batches = trace.items.iter().any(is_batch);
     let instants = trace.items.iter().any(is_instant);
+    let probes = trace.items.iter().any(|it| matches!(it, Item::Probe));
     match (cuts, trace.plan.trigger) {
         (Cuts::EachRow, _) => "Every row is a batch of its own and is followed by a probe.",
         (Cuts::AsWritten, Trigger::Interval(_) | Trigger::Once | Trigger::AvailableNow(_)) => {
             "Batches end as the plan's trigger says; ticks, probes and `batch` items are probes."
         }
+        (Cuts::AsWritten, _) if batches && probes => {
+            "Batches end at `batch` items; these and `probe` items are probes."
+        }
         (Cuts::AsWritten, _) if batches => {
-            "Batches end at `batch` items; ticks, probes and `batch` items are probes."
+            "Batches end at `batch` items; these and ticks are probes."
+        }
+        (Cuts::AsWritten, _) if probes => {
+            "The trace has no `batch` item: batches end at ticks, probes and the end of the trace."
         }
         (Cuts::AsWritten, _) if instants => {
-            "The trace has no `batch` item: batches end at ticks, probes and the end of the trace; \
-             ticks and probes are probes."
+            "The trace has no `batch` item: batches end at ticks, which are probes too, and at the \
+             end of the trace."
         }
         (Cuts::AsWritten, _) => {
             "The trace has neither `batch` items nor ticks: all of it is one batch, with one probe \
-             at its end."
+             at its end (--each-row cuts after every row)."
         }
     }
     .to_owned()

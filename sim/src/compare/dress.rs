@@ -13,6 +13,7 @@
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::check::check;
 use plimsoll_engine::plan::flow::{Flow, StagePlan};
+use plimsoll_engine::plan::levels::LevelsPlan;
 use plimsoll_engine::plan::{Effective, GeneratorPlan, IdlePlan, LateRule, Plan, Trigger};
 use plimsoll_engine::profile::Profile;
 use plimsoll_engine::time::Span;
@@ -36,6 +37,7 @@ pub fn dress(plan: &Plan, profile: &Profile) -> Result<Plan, String> {
         it.initial = profile.initial;
     }
     dressed.trigger = trigger(plan.trigger, profile.effective);
+    flow.levels = levels(&dressed, &flow, profile, timeout)?;
     flow.chain = profile.chain;
     flow.follow_up = profile.follow_up;
     flow.null_time = profile.null_time;
@@ -72,10 +74,35 @@ fn refusals(plan: &Plan) -> Option<String> {
 
 /// How long silence is, where the query says it.
 fn timeout(plan: &Plan) -> Option<Span> {
+    let levels = plan.flow.as_ref().and_then(|it| it.levels.as_ref());
+    if let Some(it) = levels {
+        return it.idle_timeout;
+    }
     match plan.watermark.as_ref()?.generator {
         GeneratorPlan::PartitionMin { idle } => idle.map(|it| it.timeout),
         GeneratorPlan::GlobalMax => None,
     }
+}
+
+/// The levels of an engine that has them: its rules, and the query's tasks, timeout and alignment.
+fn levels(
+    plan: &Plan,
+    flow: &Flow,
+    profile: &Profile,
+    idle_timeout: Option<Span>,
+) -> Result<Option<LevelsPlan>, String> {
+    let (Some(rules), Some(watermark)) = (profile.levels, &plan.watermark) else { return Ok(None) };
+    if watermark.fallback.is_some() {
+        return Err("its watermark goes through levels, and they have no wall fallback".into());
+    }
+    let own = flow.levels.clone();
+    Ok(Some(LevelsPlan {
+        tasks: own.as_ref().map_or_else(|| vec![1; flow.inputs.len()], |it| it.tasks.clone()),
+        rules,
+        idle_timeout,
+        emission: own.as_ref().and_then(|it| it.emission),
+        alignment: own.and_then(|it| it.alignment),
+    }))
 }
 
 /// When a step begins, under rules by which a watermark counts then.
@@ -131,6 +158,10 @@ pub(super) fn notes(trace: &Trace, dressed: &Plan, profile: &Profile) -> Vec<Str
     let one_maximum = profile.generator == GeneratorPlan::GlobalMax;
     if timeout(plan).is_some() && one_maximum {
         notes.push("knows no idle timeout: one maximum over all partitions".to_owned());
+    }
+    let aligned = plan.flow.as_ref().and_then(|it| it.levels.as_ref());
+    if aligned.is_some_and(|it| it.alignment.is_some()) && profile.levels.is_none() {
+        notes.push("aligns nobody: no partition ever waits for another".to_owned());
     }
     let cuts = matches!(plan.trigger, Trigger::Interval(_) | Trigger::Once);
     let cuts = cuts || matches!(plan.trigger, Trigger::AvailableNow(_));

@@ -9,19 +9,43 @@ use crate::trace::time_text::TimeText;
 use plimsoll_engine::time::EventTime;
 use std::fmt::{self, Write as _};
 
-/// How many differences of each kind fit on a page: rows, figures, times.
-const PAGE: [usize; 3] = [4, 4, 3];
+/// The lines of a page.
+const PAGE: usize = 40;
+
+/// A kind of difference: its title, and the lines of each one.
+struct Section {
+    title: String,
+    blocks: Vec<String>,
+}
 
 impl Comparison {
     /// The text: a page, or all of it.
     pub fn text(&self, all: bool) -> String {
-        let mut text = String::new();
-        let most = if all { [usize::MAX; 3] } else { PAGE };
-        self.write(&mut text, most).expect("a string takes all text");
-        text
+        let (mut head, mut tail) = (String::new(), String::new());
+        self.head(&mut head).expect("a string takes all text");
+        self.trust(&mut tail).expect("a string takes all text");
+        let sections = self.sections();
+        let taken = if all {
+            sections.iter().map(|it| it.blocks.len()).collect()
+        } else {
+            // A title and a line for the rest belong to each section.
+            let room = PAGE.saturating_sub(lines(&head) + lines(&tail) + 2 * sections.len());
+            share(&sections, room)
+        };
+        let mut text = head;
+        for (section, taken) in sections.iter().zip(taken) {
+            text.push_str(&section.title);
+            text.push('\n');
+            section.blocks.iter().take(taken).for_each(|it| text.push_str(it));
+            match section.blocks.len() - taken {
+                0 => {}
+                more => text.push_str(&format!("  .. and {more} more: --all shows them\n")),
+            }
+        }
+        text + &tail
     }
 
-    fn write(&self, f: &mut String, most: [usize; 3]) -> fmt::Result {
+    fn head(&self, f: &mut String) -> fmt::Result {
         writeln!(f, "{}", self.cuts)?;
         self.table(f)?;
         if self.nothing_differs() && 1 < self.ran.len() {
@@ -33,14 +57,25 @@ impl Comparison {
                 self.ran.len()
             )?;
         }
-        let title = format!("Rows with different fates: {} of {}", self.rows.len(), self.rows_in);
-        section(f, &title, &self.rows, most[0], |f, it| self.row(f, it))?;
+        Ok(())
+    }
+
+    fn sections(&self) -> Vec<Section> {
         let of = self.figures_written;
-        let title = format!("Figures that differ: {} of {of}", self.figures.len());
-        section(f, &title, &self.figures, most[1], |f, it| self.figure(f, it))?;
-        let title = format!("The same figures at different items: {} of {of}", self.times.len());
-        section(f, &title, &self.times, most[2], |f, it| self.time(f, it))?;
-        self.trust(f)
+        let rows = (
+            format!("Rows with different fates: {} of {}", self.rows.len(), self.rows_in),
+            self.rows.iter().map(|it| self.row(it)).collect::<Vec<_>>(),
+        );
+        let figures = (
+            format!("Figures that differ: {} of {of}", self.figures.len()),
+            self.figures.iter().map(|it| self.figure(it)).collect(),
+        );
+        let times = (
+            format!("The same figures at different items: {} of {of}", self.times.len()),
+            self.times.iter().map(|it| self.time(it)).collect(),
+        );
+        let all = [rows, figures, times].map(|(title, blocks)| Section { title, blocks });
+        all.into_iter().filter(|it| !it.blocks.is_empty()).collect()
     }
 
     fn width(&self) -> usize {
@@ -71,42 +106,38 @@ impl Comparison {
         Ok(())
     }
 
-    /// One line per thing said, with the names of those that say it.
-    fn sayings(&self, f: &mut String, said: &[String]) -> fmt::Result {
-        let mut done: Vec<&String> = Vec::new();
-        for it in said {
-            if done.contains(&it) {
+    /// What is spoken of, then one line per thing said with the names of those that say it.
+    fn block(&self, of: &str, said: &[String]) -> String {
+        let mut text = format!("  {of}\n");
+        for (at, it) in said.iter().enumerate() {
+            if said[..at].contains(it) {
                 continue;
             }
-            done.push(it);
             let by = self.ran.iter().zip(said).filter(|by| by.1 == it);
             let by: Vec<&str> = by.map(|by| by.0.name.as_str()).collect();
-            writeln!(f, "    {}: {it}", by.join(", "))?;
+            text.push_str(&format!("    {}: {it}\n", by.join(", ")));
         }
-        Ok(())
+        text
     }
 
-    fn row(&self, f: &mut String, it: &RowDifference) -> fmt::Result {
-        writeln!(f, "  {}", it.row)?;
+    fn row(&self, it: &RowDifference) -> String {
         let said: Vec<String> = it.fates.iter().map(ToString::to_string).collect();
-        self.sayings(f, &said)
+        self.block(&it.row.to_string(), &said)
     }
 
-    fn figure(&self, f: &mut String, it: &FigureDifference) -> fmt::Result {
-        writeln!(f, "  {}", it.figure)?;
+    fn figure(&self, it: &FigureDifference) -> String {
         let said = it.written.iter().map(|it| match it {
             Some(it) => format!("{} at {}", it.values, items(&it.items)),
             None => "missing".to_owned(),
         });
-        self.sayings(f, &said.collect::<Vec<_>>())
+        self.block(&it.figure, &said.collect::<Vec<_>>())
     }
 
-    fn time(&self, f: &mut String, it: &FigureDifference) -> fmt::Result {
+    fn time(&self, it: &FigureDifference) -> String {
         let written: Vec<&Written> = it.written.iter().flatten().collect();
         let values = written.first().map_or("", |it| it.values.as_str());
-        writeln!(f, "  {} {values}", it.figure)?;
-        let said = written.iter().map(|it| items(&it.items));
-        self.sayings(f, &said.collect::<Vec<_>>())
+        let said: Vec<String> = written.iter().map(|it| items(&it.items)).collect();
+        self.block(&format!("{} {values}", it.figure), &said)
     }
 
     /// What is not to be taken for the original.
@@ -127,23 +158,25 @@ impl Comparison {
     }
 }
 
-fn section<T>(
-    f: &mut String,
-    title: &str,
-    all: &[T],
-    most: usize,
-    mut one: impl FnMut(&mut String, &T) -> fmt::Result,
-) -> fmt::Result {
-    if all.is_empty() {
-        return Ok(());
-    }
-    writeln!(f, "{title}")?;
-    for it in all.iter().take(most) {
-        one(f, it)?;
-    }
-    match all.len().saturating_sub(most) {
-        0 => Ok(()),
-        more => writeln!(f, "  .. and {more} more: --all shows them"),
+fn lines(text: &str) -> usize {
+    text.lines().count()
+}
+
+/// How many blocks of each section fit: in turns, at least one of each.
+fn share(sections: &[Section], mut room: usize) -> Vec<usize> {
+    let mut taken = vec![0; sections.len()];
+    loop {
+        let before = taken.clone();
+        for (section, taken) in sections.iter().zip(&mut taken) {
+            let Some(block) = section.blocks.get(*taken) else { continue };
+            if *taken == 0 || lines(block) <= room {
+                room = room.saturating_sub(lines(block));
+                *taken += 1;
+            }
+        }
+        if before == taken {
+            return taken;
+        }
     }
 }
 

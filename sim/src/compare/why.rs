@@ -144,7 +144,10 @@ impl Row<'_> {
     }
 
     fn counted(&self, and: &str) -> RowFate {
-        let because = if self.w == EventTime::MIN { None } else { self.compared(None) };
+        let because = match self.time() {
+            Some(_) if self.w == EventTime::MIN => Some("no watermark in force".to_owned()),
+            _ => self.compared(None),
+        };
         let because = because.into_iter().chain((!and.is_empty()).then(|| and.to_owned()));
         let because = because.collect::<Vec<_>>().join("; ");
         let in_force = self.w != EventTime::MIN && self.time().is_some();

@@ -10,7 +10,8 @@
 //! exists and who has finished. Follow-up steps come where nothing waits: not between the pieces of
 //! `available_now`, but before the `End` step. A stage whose time column is
 //! not linked to a mark judges nobody and removes nothing before the end of input. An as-of join
-//! asks for follow-up steps.
+//! asks for follow-up steps; probes are followed by none. What is behind, where a side has a watermark
+//! of its own, is either of these.
 //!
 //! Invariant: the past decides. Nothing behind the current item is looked at.
 //!
@@ -233,13 +234,20 @@ impl FlowOracle {
     /// A step and those that follow it up.
     fn step(&mut self, trace: &Trace, cause: ItemId, kind: StepKind, items: &[Queued]) {
         self.one_step(trace, cause, kind, items);
-        if kind == StepKind::Probe || self.flow.follow_up == FollowUp::Never {
+        let probes = self.effective == Some(Effective::Probe);
+        if kind == StepKind::Probe || probes || self.flow.follow_up == FollowUp::Never {
             return;
         }
         let asks = self.stages.iter().any(|it| it.asks());
-        while asks && self.evicted.all < self.source.values().all {
+        while asks && self.is_behind() {
             self.one_step(trace, cause, StepKind::Empty, &[]);
         }
+    }
+
+    /// Whether what the first stage removes by has moved since the last step.
+    fn is_behind(&self) -> bool {
+        let (then, now) = (self.evicted, self.source.values());
+        if bounds::per_side(&self.flow) { then.own != now.own } else { then.all < now.all }
     }
 
     fn one_step(&mut self, trace: &Trace, cause: ItemId, kind: StepKind, items: &[Queued]) {
@@ -274,8 +282,9 @@ impl FlowOracle {
             }
             Some(Effective::Probe) => {
                 let rows = self.take(trace, &mut step, items);
-                self.pass(&mut step, cause, rows, Given { late: before, evict: before });
-                self.evicted = before;
+                let evict = Values::NOTHING;
+                self.pass(&mut step, cause, rows, Given { late: before, evict });
+                self.evicted = evict;
             }
             Some(Effective::NextBatch | Effective::BatchAfterNext) | None => {
                 let lag_two = self.effective == Some(Effective::BatchAfterNext);
@@ -286,7 +295,8 @@ impl FlowOracle {
                 self.evicted = before;
             }
         }
-        step.evict = (!bounds::per_side(&self.flow)).then_some(self.evicted.all);
+        let one = !bounds::per_side(&self.flow) && self.mode != OutputMode::Complete;
+        step.evict = one.then_some(self.evicted.all);
         step.candidate = self.source.candidate();
         step.watermark = self.source.values().all;
         step.marks = self.source.marks();

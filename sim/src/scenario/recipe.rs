@@ -97,7 +97,7 @@ pub(super) fn parse(text: &str) -> Result<Scenario, Vec<ScenarioError>> {
     let mut table = Reader::new(root.get_ref(), root.span(), &errors);
     let name = table.text("name", "what this world is called");
     let look = table.text("look", "one sentence on what to look at");
-    let PlanText { plan, clock } = plan(table.table("plan"), &errors);
+    let PlanText { plan, clock, .. } = plan(table.table("plan"), &errors);
     if errors.0.borrow().is_empty() {
         judge(&plan, table.value("plan").map_or(0..0, toml::Spanned::span), &errors);
     }

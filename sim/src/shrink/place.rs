@@ -5,6 +5,8 @@
 //!
 //! Invariant: `set` changes what `get` reads and nothing else that is in the list.
 
+mod flow;
+
 use crate::trace::time_text::{SpanText, TimeText};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::{GeneratorPlan, Trigger};
@@ -20,7 +22,7 @@ pub enum Place {
     Slide,
     /// The shift of the window grid.
     Offset,
-    /// The delay.
+    /// The delay; in a flow that of the first watermark.
     Delay,
     /// The idle timeout.
     Idle,
@@ -36,6 +38,15 @@ pub enum Place {
     RowsPerStep,
     /// Where the clock starts.
     Clock,
+    /// A number of a flow.
+    Flow {
+        /// Which, in the order of its plan.
+        at: usize,
+        /// The smallest value that makes sense there.
+        least: i64,
+        /// Whether it is a span.
+        is_span: bool,
+    },
     /// A cell of a row: item (from 0) and column.
     Cell {
         /// Position of the row among the items.
@@ -76,7 +87,10 @@ impl Place {
             };
             (0..cells).map(move |column| Self::Cell { item, column }).chain(other)
         });
-        OF_PLAN.into_iter().filter(|it| it.is_there(trace)).chain(items)
+        let flow = trace.plan.flow.as_ref().map(flow::numbers).unwrap_or_default();
+        let flow = flow.into_iter().enumerate().filter(|(_, it)| it.value.is_some());
+        let flow = flow.map(|(at, it)| Self::Flow { at, least: it.least, is_span: it.is_span });
+        OF_PLAN.into_iter().filter(|it| it.is_there(trace)).chain(flow).chain(items)
     }
 
     fn is_there(self, trace: &Trace) -> bool {
@@ -114,6 +128,9 @@ impl Place {
                 _ => None,
             },
             Self::Clock => Some(trace.clock.0),
+            Self::Flow { at, .. } => {
+                flow::numbers(trace.plan.flow.as_ref()?).into_iter().nth(at)?.value
+            }
             Self::Cell { item, column } => match trace.items.get(item)? {
                 Item::Row(row) => trace.cells(*row)[column],
                 _ => None,
@@ -134,6 +151,7 @@ impl Place {
         match self {
             Self::Size | Self::Slide | Self::Interval | Self::RowsPerStep => 1,
             Self::Delay | Self::Idle | Self::Behind | Self::Ahead | Self::Tick(_) => 0,
+            Self::Flow { least, .. } => least,
             Self::Offset | Self::Initial | Self::Clock | Self::Cell { .. } | Self::Heartbeat(_) => {
                 i64::MIN
             }
@@ -144,6 +162,7 @@ impl Place {
     pub fn is_time(self, trace: &Trace) -> bool {
         match self {
             Self::RowsPerStep => false,
+            Self::Flow { is_span, .. } => is_span,
             Self::Cell { column, .. } => trace.plan.schema.columns[column].kind == ColumnKind::Time,
             _ => true,
         }
@@ -181,7 +200,12 @@ impl Place {
             }
             Self::Slide => window.into_iter().for_each(|it| it.slide = Span(value)),
             Self::Offset => window.into_iter().for_each(|it| it.offset = Span(value)),
-            Self::Delay => watermark.into_iter().for_each(|it| it.delay = Span(value)),
+            Self::Delay => {
+                watermark.into_iter().for_each(|it| it.delay = Span(value));
+                let inputs = trace.plan.flow.iter_mut().flat_map(|it| &mut it.inputs);
+                let first = inputs.flat_map(|it| &mut it.marks).next();
+                first.into_iter().for_each(|it| it.delay = Span(value));
+            }
             Self::Idle => {
                 if let Some(it) = watermark
                     && let GeneratorPlan::PartitionMin { idle: Some(idle) } = &mut it.generator
@@ -209,6 +233,9 @@ impl Place {
                 }
             }
             Self::Clock => trace.clock = ProcTime(value),
+            Self::Flow { at, .. } => {
+                trace.plan.flow.iter_mut().for_each(|it| flow::set(it, at, value));
+            }
             Self::Cell { item, column } => {
                 if let Some(Item::Row(row)) = trace.items.get(item) {
                     let at = row.cells as usize + column;
@@ -249,6 +276,10 @@ impl Place {
             Self::Interval => "the trigger's interval".to_owned(),
             Self::RowsPerStep => "the rows of a step".to_owned(),
             Self::Clock => "the start of the clock".to_owned(),
+            Self::Flow { at, .. } => {
+                let mut numbers = trace.plan.flow.as_ref().map(flow::numbers).unwrap_or_default();
+                numbers.get_mut(at).map(|it| std::mem::take(&mut it.name)).unwrap_or_default()
+            }
             Self::Cell { item, column } => {
                 let column = &trace.plan.schema.columns[column];
                 match column.kind {

@@ -91,6 +91,7 @@ fn edits(trace: &Trace) -> Edits<'_> {
     let plain = PLAIN.iter().flat_map(move |rule| {
         let mut plan = trace.plan.clone();
         rule(&mut plan);
+        agree(&mut plan);
         let differs = plan != trace.plan;
         // Where batches are no longer asked for, their lines go first.
         let ways = [true, false].into_iter().filter(move |it| differs && (batches || !it));
@@ -102,7 +103,15 @@ fn edits(trace: &Trace) -> Edits<'_> {
     Box::new(plain.chain(one_less(trace)).chain(columns(trace)))
 }
 
-fn of_plan(trace: &Trace, plan: Plan, without_batches: bool) -> Trace {
+/// The delay of a flow's first watermark is the plan's.
+fn agree(plan: &mut Plan) {
+    if let (Some(flow), Some(watermark)) = (&mut plan.flow, &plan.watermark) {
+        let first = flow.inputs.iter_mut().flat_map(|it| &mut it.marks).next();
+        first.into_iter().for_each(|it| it.delay = watermark.delay);
+    }
+}
+
+pub(super) fn of_plan(trace: &Trace, plan: Plan, without_batches: bool) -> Trace {
     let mut changed = Trace { plan, ..trace.clone() };
     if without_batches {
         changed.items.retain(|it| *it != Item::Batch);
@@ -148,7 +157,8 @@ fn without_step(plan: &mut Plan, at: usize) {
 /// Without a column that nothing reads. Time, key and value stay: every story has them.
 fn columns(trace: &Trace) -> Edits<'_> {
     let columns = &trace.plan.schema.columns;
-    if columns.len() <= 3 || !trace.plan.lineage.is_empty() {
+    let links = !trace.plan.lineage.is_empty() || trace.plan.flow.is_some();
+    if columns.len() <= 3 || links {
         return Box::new(std::iter::empty());
     }
     let unread = (0..columns.len()).rev().filter(move |column| {

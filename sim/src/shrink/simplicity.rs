@@ -8,6 +8,8 @@
 //! Invariant: every part is a natural number or a list of as many of them as there are items, so no
 //! descent is endless.
 
+mod flow;
+
 use super::place::Place;
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::{
@@ -185,6 +187,7 @@ fn plan_cost(plan: &Plan) -> u64 {
         cost += 2 * u64::from(it.window.size != it.window.slide);
         cost += u64::from(it.window.offset.0 != 0);
     }
+    cost += plan.flow.as_ref().map_or(0, flow::cost);
     cost += match plan.output {
         OutputMode::Append => 0,
         OutputMode::Update => 1,

@@ -1,5 +1,6 @@
 //! The shrinker under predicates that say exactly what they need, and under planted bugs.
 
+mod flow;
 mod planted;
 mod synthetic;
 

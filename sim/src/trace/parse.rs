@@ -287,7 +287,7 @@ impl<'a> Reading<'a> {
             }
             _ => self.plan_of_pairs(pairs),
         };
-        self.trace = read.map(|PlanText { plan, clock }| {
+        self.trace = read.map(|PlanText { plan, clock, .. }| {
             let dictionary = Dictionary::default();
             Trace { plan, clock, dictionary, items: Vec::new(), cells: Vec::new() }
         });

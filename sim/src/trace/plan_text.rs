@@ -46,6 +46,7 @@ pub use values::{is_flow_name, is_name};
 pub use write::{pairs_of, stage_texts};
 
 use plimsoll_engine::plan::Plan;
+use plimsoll_engine::profile::Profile;
 use plimsoll_engine::time::ProcTime;
 
 /// A plan as its pairs say it, and where the clock starts.
@@ -55,6 +56,8 @@ pub struct PlanText {
     pub plan: Plan,
     /// Start of processing time: `clock`.
     pub clock: ProcTime,
+    /// The profile that what is not said comes from.
+    pub profile: &'static Profile,
 }
 
 /// A pair that cannot be read.

@@ -43,15 +43,14 @@ pub(super) fn plan(
     output: OutputMode,
 ) -> Plan {
     let column = |name: &str, kind| ColumnSpec { name: name.to_owned(), kind };
-    let integer = ColumnKind::Integer;
     Plan {
         flow: None,
         schema: Schema {
             columns: vec![
                 column("t", ColumnKind::Time),
-                column("k", integer),
-                column("l", integer),
-                column("v", integer),
+                column("k", ColumnKind::Integer),
+                column("l", ColumnKind::Integer),
+                column("v", ColumnKind::Integer),
             ],
         },
         watermark: Some(WatermarkPlan {

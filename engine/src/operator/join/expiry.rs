@@ -13,8 +13,8 @@
 
 use crate::late;
 use crate::operator::join::range::Bounds;
-use crate::plan::WindowSpec;
 use crate::plan::flow::JoinPlan;
+use crate::plan::{LateRule, WindowSpec};
 use crate::time::{EventTime, Span};
 use crate::window::Window;
 use crate::window::assign::Assigner;
@@ -33,6 +33,9 @@ pub(crate) struct Leaving {
     grace: Span,
     /// What of that is put on top of a bound.
     waited: Span,
+    /// How much less is let through of a bound at which rows still stay, where a value is one that is
+    /// late itself (`EventInclusive`): the next stage must not take what stays for late.
+    short: Span,
 }
 
 /// The window of a tumbling grid that holds a time.
@@ -51,9 +54,12 @@ impl Leaving {
         let grace = late::grace(plan.late, plan.grace);
         let waited = if it.with_grace { grace } else { Span::ZERO };
         let with = |after| own(after) + waited;
+        let at_bound = it.at_bound || plan.window.is_some();
+        let short = plan.late == LateRule::EventInclusive && !at_bound;
         Self {
             after: [upper.map(with), lower.map(|it| with(Span::ZERO - it))],
-            at_bound: it.at_bound || plan.window.is_some(),
+            at_bound,
+            short: if short { Span(1) } else { Span::ZERO },
             window: plan.window,
             grace,
             waited,
@@ -94,7 +100,9 @@ impl Leaving {
     /// What is let through of the watermarks of both inputs: min(w_L, w_R, w_R - b', w_L + a'), the
     /// grace taken off. With a window, the start of the window that holds the smaller one: rows that
     /// still wait or may still come are in windows that end after it. Either way it is sound for
-    /// the time of what is written and for the time columns of both sides.
+    /// the time of what is written and for the time columns of both sides. A row stays while its
+    /// bound is not passed, l.t >= w_R - b'; where t <= w is late, what is let through is one less
+    /// (`chained_join_then_window`).
     pub(crate) fn passes(&self, watermarks: [EventTime; 2]) -> EventTime {
         let [left, right] = watermarks;
         let least = left.min(right);
@@ -103,7 +111,7 @@ impl Leaving {
             return if open.is_finite() { window_of(spec, open).start } else { open };
         }
         let stored = |other: EventTime, after: Option<Span>| match after {
-            Some(it) => other - it,
+            Some(it) => other - it - self.short,
             None if least == EventTime::MAX => EventTime::MAX,
             None => EventTime::MIN,
         };

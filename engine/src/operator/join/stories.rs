@@ -252,6 +252,11 @@ fn what_is_let_through_is_the_least_of_both_watermarks_and_both_bounds() {
     assert_eq!(passes(&both, at(100, i64::MAX)), 97);
     assert_eq!(passes(&both, at(i64::MAX, i64::MAX)), i64::MAX);
     assert_eq!(passes(&both, MIN), i64::MIN);
+    // A left row of 90 stays at 100 and would be late at 90 itself.
+    let inclusive = JoinPlan { late: LateRule::EventInclusive, ..both.clone() };
+    assert_eq!(passes(&inclusive, at(100, 100)), 89);
+    let at_bound = Expiry { at_bound: true, ..Expiry::EXACT };
+    assert_eq!(passes(&JoinPlan { expiry: at_bound, ..inclusive }, at(100, 100)), 90);
     let grace = JoinPlan { grace: Span(5), ..both };
     assert_eq!(passes(&grace, at(100, 100)), 85);
     let none = plan(JoinKind::Inner, vec![]);

@@ -139,6 +139,19 @@ fn a_row_in_a_hole_is_in_no_window_and_one_without_a_time_neither() {
 }
 
 #[test]
+fn a_row_in_a_hole_may_be_late_behind_the_watermark() {
+    let window = WindowSpec { size: Span(4), slide: Span(10), offset: Span(0) };
+    let hole = HoleRule::LateBehind;
+    let mut it = Panes::new(&WindowStage { window, hole, lateness: Span(2), ..plan() });
+    let made = run(&mut it, &[(1, 5, 1, 1), (2, 6, 1, 1)], 8, 8, Append);
+    let kept = EventTime(7);
+    let late = StageVerdict::Late { bound: EventTime(8), lost: 0, kept: 0, one: kept, all: kept };
+    let verdicts: Vec<_> = made.judged().iter().map(|it| it.verdict).collect();
+    assert_eq!(verdicts, [late, StageVerdict::NoWindow]);
+    assert_eq!((made.out.tally.rows_dropped, made.out.tally.groups_dropped), (1, 0));
+}
+
+#[test]
 fn with_lateness_a_fired_window_waits_and_each_pass_with_a_late_row_writes_it_again() {
     let mut it = tumbling(5);
     run(&mut it, &[(1, 3, 1, 1)], NEVER, 9, Append);

@@ -112,15 +112,15 @@ mod tests {
 
     #[test]
     fn a_renamed_column_is_still_the_same_and_a_computed_one_is_another() {
-        assert_eq!(links(vec![StagePlan::Rename(ColumnIx(0), "t".to_owned()), by(0)])[1], true);
-        assert_eq!(links(vec![StagePlan::Compute(ColumnIx(0)), by(0)])[1], false);
-        assert_eq!(links(vec![by(1)])[0], false);
+        assert!(links(vec![StagePlan::Rename(ColumnIx(0), "t".to_owned()), by(0)])[1]);
+        assert!(!links(vec![StagePlan::Compute(ColumnIx(0)), by(0)])[1]);
+        assert!(!links(vec![by(1)])[0]);
     }
 
     #[test]
     fn a_projection_moves_the_link_to_where_the_column_stands() {
         let swap = StagePlan::Project(vec![ColumnIx(1), ColumnIx(0)]);
-        assert_eq!(links(vec![swap.clone(), by(1)])[1], true);
-        assert_eq!(links(vec![swap, by(0)])[1], false);
+        assert!(links(vec![swap.clone(), by(1)])[1]);
+        assert!(!links(vec![swap, by(0)])[1]);
     }
 }

@@ -8,6 +8,7 @@
 //! Invariant: a table; nothing is decided by it but what is said.
 
 use super::Code;
+use std::fmt;
 
 /// How Spark refuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +45,14 @@ impl Moment {
             Self::FirstBatch => "in the first batch",
             Self::FirstBatchPastInitial => "in the first batch after the watermark has moved",
         }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.unwrap_or("an exception without a condition");
+        write!(f, "Spark refuses this {}: {name}", self.moment.words())?;
+        self.sqlstate.map_or(Ok(()), |it| write!(f, " ({it})"))
     }
 }
 
@@ -115,6 +124,20 @@ mod tests {
         for it in conditions {
             assert!(it.name.is_some() || it.reason.is_some(), "{it:?}");
         }
+    }
+
+    #[test]
+    fn a_condition_reads_as_a_sentence() {
+        let of = |code| condition(code).expect("refused").to_string();
+        assert_eq!(
+            of(Code::AppendWithoutWatermark),
+            "Spark refuses this when the query is started: \
+             STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION (42KDE)"
+        );
+        assert_eq!(
+            of(Code::NegativeDelay),
+            "Spark refuses this while the query is built: an exception without a condition"
+        );
     }
 
     #[test]

@@ -9,8 +9,7 @@
 //!
 //! Invariant: a left row is written at most once. Source: semantics 6.
 
-use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::flow::{AsOfPlan, NullTime};
 use plimsoll_engine::row::{ItemId, PartitionId};
@@ -24,7 +23,7 @@ pub(super) struct AsOf {
     waiting: Vec<Kept>,
     /// Every admitted right row.
     right: Vec<Kept>,
-    unmatched: Vec<Left<Kept>>,
+    unmatched: Vec<Kept>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,8 +71,7 @@ impl AsOf {
             out.rows.push(Row { id, partition, kind, time, pane: 0, cells });
         }
         if partner.is_none() && self.plan.outer {
-            let due = left.time;
-            self.unmatched.push(Left::new(left, due));
+            self.unmatched.push(left);
         }
     }
 
@@ -97,8 +95,8 @@ impl AsOf {
 
 impl Stage for AsOf {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let judging = [0, 1].map(|it| effective(self.acts[it], given.late[it]));
-        let evict = effective(self.acts == [true; 2], given.evict[0]);
+        let judging = [0, 1].map(|it| given.bound(self.acts[it], given.late[it]));
+        let evict = given.bound(self.acts == [true; 2], given.evict[0]);
         for side in [0, 1] {
             for (at, row) in given.sides[side].iter().enumerate() {
                 let Some(time) = row.cells[self.plan.time[side].0].map(EventTime) else {
@@ -110,10 +108,8 @@ impl Stage for AsOf {
                     let bound = judging[side];
                     out.groups_dropped += 1;
                     out.judged.push((side, at, Verdict::Late { time, bound, lost: 1, kept: 0 }));
-                    for it in
-                        self.unmatched.iter().filter(|it| side == 1 && self.meet(&it.what, &row))
-                    {
-                        let kind = RemarkKind::Refuted { unmatched: it.what.id };
+                    for it in self.unmatched.iter().filter(|it| side == 1 && self.meet(it, &row)) {
+                        let kind = RemarkKind::Refuted { unmatched: it.id };
                         out.remarks.push((row.id, kind, false));
                     }
                 } else if side == 0 {

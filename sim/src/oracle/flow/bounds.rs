@@ -6,7 +6,7 @@
 //!
 //! Readings. b' and a' of a join are those by which its rows leave (with `loosest` the loosest);
 //! without them, and with windows the window's size - 1 each way. Before the first pass the value
-//! that evicted last is the first W. At the end of input every stage has +inf and judges nobody.
+//! that evicted last is the first W; a pass in which nothing leaves does not change it. At the end of input every stage has +inf and judges nobody.
 //!
 //! Invariant: under `Previous` a later stage judges by what evicted before it in the pass before.
 //! Source: semantics 9.
@@ -78,7 +78,9 @@ impl Chained {
             Bounds { late: *late, evict }
         });
         let bounds = bounds.collect();
-        self.evicted = evicts;
+        for (last, now) in self.evicted.iter_mut().zip(evicts) {
+            *last = [last[0].max(now[0]), last[1].max(now[1])];
+        }
         bounds
     }
 }

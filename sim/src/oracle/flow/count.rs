@@ -1,14 +1,14 @@
 //! Windows of a number of rows per key, in order of arrival.
 //!
-//! Readings. A row without a time is not taken. A window is written on time with its last row, in the
-//! order in which windows become full; what is left of a key is written when +inf removes. In
+//! Readings. A row without a time counts; a window of such rows has no time. A window is written on time with its last row, in the
+//! order in which windows become full; what is left of a key is written at the end of input. In
 //! update mode the windows that changed are written at the end of the pass, full ones with it; in
 //! complete mode those that are not full yet.
 //!
 //! Invariant: a window that is not full yet has fewer rows than asked for.
 
 use super::aggregate;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
+use super::stage::{Cells, Happening, Pass, Row, Stage};
 use plimsoll_engine::output::EmissionKind;
 use plimsoll_engine::plan::OutputMode;
 use plimsoll_engine::plan::flow::CountPlan;
@@ -45,11 +45,7 @@ impl Stage for Count {
         let full = self.plan.rows.max(1);
         let append = given.mode == OutputMode::Append;
         let mut changed = BTreeSet::new();
-        for (at, row) in given.sides[0].iter().enumerate() {
-            if row.cells[self.plan.time.0].is_none() {
-                out.judged.push((0, at, Verdict::NoTime));
-                continue;
-            }
+        for row in &given.sides[0] {
             let key = aggregate::key(&row.cells, &self.plan.keys);
             let rows = self.filling.entry(key.clone()).or_default();
             rows.push(row.cells.clone());
@@ -75,7 +71,7 @@ impl Stage for Count {
                 return;
             }
         }
-        if given.evict[0] == EventTime::MAX {
+        if given.ends {
             for it in self.filling.keys().filter(|_| append) {
                 self.write(it, EmissionKind::OnTime, given, out);
             }

@@ -9,8 +9,8 @@
 //!
 //! Invariant: of equal rows at most one is remembered. Source: semantics 7.
 
-use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::published::Memory;
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{DedupExpiry, DedupPlan, NullTime};
@@ -23,10 +23,9 @@ pub(super) struct Dedup {
     plan: DedupPlan,
     acts: bool,
     null: NullTime,
-    hindsight: Span,
     /// Rows that were let through and are remembered.
     entries: Vec<Entry>,
-    forgotten: Vec<Left<Entry>>,
+    forgotten: Memory<Entry>,
 }
 
 #[derive(Clone, Debug)]
@@ -38,8 +37,8 @@ struct Entry {
 
 impl Dedup {
     pub(super) fn new(plan: &DedupPlan, acts: bool, null: NullTime, hindsight: Span) -> Self {
-        let (entries, forgotten) = (Vec::new(), Vec::new());
-        Self { plan: plan.clone(), acts, null, hindsight, entries, forgotten }
+        let (entries, forgotten) = (Vec::new(), Memory::new(hindsight));
+        Self { plan: plan.clone(), acts, null, entries, forgotten }
     }
 
     fn behind(&self, time: EventTime, w: EventTime) -> bool {
@@ -84,7 +83,8 @@ impl Dedup {
 impl Stage for Dedup {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
         let judging = if self.acts { given.late[0] } else { EventTime::MIN };
-        let evict = effective(self.acts, given.evict[0]);
+        let evict = given.bound(self.acts, given.evict[0]);
+        self.forgotten.removes(evict);
         for (at, row) in given.sides[0].iter().enumerate() {
             let time = match self.time(row) {
                 Ok(it) => it,
@@ -104,9 +104,10 @@ impl Stage for Dedup {
                 out.judged.push((0, at, Verdict::Duplicate(first.id)));
                 continue;
             }
-            if let Some(it) = self.forgotten.iter().rev().find(|it| it.what.cells == cells) {
-                let kind = RemarkKind::DuplicateAfterExpiry { first: it.what.id };
-                out.remarks.push((row.id, kind, it.is_certain(evict, self.hindsight)));
+            let mut forgotten = self.forgotten.iter().rev();
+            if let Some((it, certain)) = forgotten.find(|it| it.0.cells == cells) {
+                let kind = RemarkKind::DuplicateAfterExpiry { first: it.id };
+                out.remarks.push((row.id, kind, certain));
             }
             self.entries.push(Entry { id: row.id, cells, time });
             let own = self.plan.time.and_then(|it| row.cells[it.0]).map(EventTime);
@@ -120,7 +121,7 @@ impl Stage for Dedup {
         out.removed += gone.len() as u64;
         for it in gone {
             let due = self.due(&it);
-            self.forgotten.push(Left::new(it, due));
+            self.forgotten.leaves(it, due);
         }
     }
 

@@ -1,15 +1,14 @@
 //! Groups by keys alone, in one global window.
 //!
-//! Readings. Where one key is the event time, a row without one is not taken under
-//! [`NullTime::Nowhere`]; under [`NullTime::Epoch`] it is an ordinary group that only the end removes.
-//! The other groups, and those of a time that is not linked, leave when +inf removes.
+//! Readings. Where one key is the event time, a row without one is not taken, under either rule for
+//! null times. The other groups, and those of a time that is not linked, leave when +inf removes.
 //!
 //! Invariant: a group's rows came since it left last.
 
 use super::aggregate;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::EmissionKind;
-use plimsoll_engine::plan::flow::{GlobalPlan, NullTime};
+use plimsoll_engine::plan::flow::GlobalPlan;
 use plimsoll_engine::plan::{LateRule, OutputMode};
 use plimsoll_engine::time::EventTime;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,14 +18,15 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Global {
     plan: GlobalPlan,
     evicts: bool,
-    null: NullTime,
+    /// Whether anything ever leaves in this mode.
+    leaves: bool,
     /// Rows by key.
     groups: BTreeMap<Cells, Vec<Cells>>,
 }
 
 impl Global {
-    pub(super) fn new(plan: &GlobalPlan, evicts: bool, null: NullTime) -> Self {
-        Self { plan: plan.clone(), evicts, null, groups: BTreeMap::new() }
+    pub(super) fn new(plan: &GlobalPlan, evicts: bool, leaves: bool) -> Self {
+        Self { plan: plan.clone(), evicts, leaves, groups: BTreeMap::new() }
     }
 
     /// The time of a key, where it has one.
@@ -57,13 +57,13 @@ impl Stage for Global {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
         let complete = given.mode == OutputMode::Complete;
         let judging = if self.evicts { given.late[0] } else { EventTime::MIN };
-        let evict = effective(self.evicts, given.evict[0]);
+        let evict = given.bound(self.evicts, given.evict[0]);
         let mut dropped = BTreeSet::new();
         let mut changed = BTreeSet::new();
         for (at, row) in given.sides[0].iter().enumerate() {
             let key = aggregate::key(&row.cells, &self.plan.keys);
             let time = self.time(&key);
-            if self.plan.time.is_some() && time.is_none() && self.null == NullTime::Nowhere {
+            if self.plan.time.is_some() && time.is_none() {
                 out.judged.push((0, at, Verdict::NoTime));
                 continue;
             }
@@ -92,7 +92,9 @@ impl Stage for Global {
             return;
         }
         let leaves = |it: &Cells| {
-            evict == EventTime::MAX || self.time(it).is_some_and(|it| self.behind(it, evict))
+            given.ends
+                || evict == EventTime::MAX && self.evicts
+                || self.time(it).is_some_and(|it| self.behind(it, evict))
         };
         let gone: Vec<_> = self.groups.keys().filter(|it| leaves(it)).cloned().collect();
         for it in &gone {
@@ -113,6 +115,6 @@ impl Stage for Global {
     }
 
     fn asks(&self) -> bool {
-        self.evicts && self.plan.time.is_some()
+        self.leaves
     }
 }

@@ -17,8 +17,8 @@ mod reach;
 
 pub(super) use reach::Reach;
 
-use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::published::Memory;
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, NullTime};
@@ -34,9 +34,8 @@ pub(super) struct Join {
     reach: Reach,
     acts: [bool; 2],
     null: NullTime,
-    hindsight: Span,
     stored: [Vec<Stored>; 2],
-    unmatched: [Vec<Left<Stored>>; 2],
+    unmatched: [Memory<Stored>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -50,9 +49,10 @@ struct Stored {
 
 impl Join {
     pub(super) fn new(plan: &JoinPlan, acts: [bool; 2], null: NullTime, hindsight: Span) -> Self {
-        let (stored, unmatched) = (Default::default(), Default::default());
+        let stored = Default::default();
+        let unmatched = [Memory::new(hindsight), Memory::new(hindsight)];
         let reach = Reach::of(plan);
-        Self { plan: plan.clone(), reach, acts, null, hindsight, stored, unmatched }
+        Self { plan: plan.clone(), reach, acts, null, stored, unmatched }
     }
 
     fn writes_pairs(&self) -> bool {
@@ -158,12 +158,11 @@ impl Join {
     }
 
     /// A dropped row contradicts the null rows of those that it would have met.
-    fn refute(&self, side: usize, row: &Stored, evict: EventTime, out: &mut Happening) {
-        for it in &self.unmatched[1 - side] {
-            let (left, right) = if side == LEFT { (row, &it.what) } else { (&it.what, row) };
+    fn refute(&self, side: usize, row: &Stored, out: &mut Happening) {
+        for (it, certain) in self.unmatched[1 - side].iter() {
+            let (left, right) = if side == LEFT { (row, it) } else { (it, row) };
             if self.meet(left, right) {
-                let kind = RemarkKind::Refuted { unmatched: it.what.id };
-                out.remarks.push((row.id, kind, it.is_certain(evict, self.hindsight)));
+                out.remarks.push((row.id, RemarkKind::Refuted { unmatched: it.id }, certain));
             }
         }
     }
@@ -171,14 +170,17 @@ impl Join {
     fn publish(&mut self, side: usize, row: Stored, out: &mut Happening) {
         out.rows.push(self.single(side, &row, EmissionKind::Unmatched));
         let due = row.time.map_or(EventTime::MIN, |it| self.reach.due(&self.plan, side, it));
-        self.unmatched[side].push(Left::new(row, due));
+        self.unmatched[side].leaves(row, due);
     }
 }
 
 impl Stage for Join {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let judging = [LEFT, 1].map(|it| effective(self.acts[it], given.late[it]));
-        let evict = [LEFT, 1].map(|it| effective(self.acts[1 - it], given.evict[it]));
+        let judging = [LEFT, 1].map(|it| given.bound(self.acts[it], given.late[it]));
+        let evict = [LEFT, 1].map(|it| given.bound(self.acts[1 - it], given.evict[it]));
+        for side in [LEFT, 1] {
+            self.unmatched[side].removes(evict[side]);
+        }
         for side in [LEFT, 1] {
             for (at, row) in given.sides[side].iter().enumerate() {
                 let time = row.cells[self.plan.time[side].0].map(EventTime);
@@ -192,7 +194,7 @@ impl Stage for Join {
                     let bound = judging[side];
                     out.groups_dropped += 1;
                     out.judged.push((side, at, Verdict::Late { time, bound, lost: 1, kept: 0 }));
-                    self.refute(side, &row, evict[1 - side], out);
+                    self.refute(side, &row, out);
                 } else if self.alone(side, &row) {
                     self.probe(side, row, evict[side], out);
                 } else if self.owed(side) {

@@ -1,29 +1,42 @@
 //! What was published or forgotten, kept to say what contradicts it later.
 //!
-//! Reading: hindsight is counted from the value that removed it: what left at w is remembered while
-//! what removes is below w + hindsight. Where the law leaves room (an entry's own time instead of w, the
+//! Reading: hindsight is counted from what removed it: what left at w is remembered while what
+//! removes is below w + hindsight. Where the law leaves room (the entry's own time instead of w, the
 //! bound itself), a contradiction may be remarked or not: it is certain only where every reading
-//! remembers.
+//! remembers, so never without hindsight.
 //!
 //! Invariant: nothing is ever forgotten here; only the certainty ends.
 
 use plimsoll_engine::time::{EventTime, Span};
 
-/// Something that left, and when.
-#[derive(Clone, Debug)]
-pub(super) struct Left<T> {
-    pub(super) what: T,
-    /// By its own times it could have left at this value already.
-    due: EventTime,
+/// What left, in order.
+#[derive(Debug)]
+pub(super) struct Memory<T> {
+    hindsight: Span,
+    /// The highest value that removed so far.
+    highest: EventTime,
+    left: Vec<(T, EventTime)>,
 }
 
-impl<T> Left<T> {
-    pub(super) const fn new(what: T, due: EventTime) -> Self {
-        Self { what, due }
+impl<T> Memory<T> {
+    pub(super) const fn new(hindsight: Span) -> Self {
+        Self { hindsight, highest: EventTime::MIN, left: Vec::new() }
     }
 
-    /// Whether it is certainly remembered while this value removes.
-    pub(super) fn is_certain(&self, evict: EventTime, hindsight: Span) -> bool {
-        evict.is_finite() && evict < self.due + hindsight || evict == EventTime::MIN
+    /// A pass removes by this value.
+    pub(super) fn removes(&mut self, evict: EventTime) {
+        self.highest = self.highest.max(evict);
+    }
+
+    /// Something leaves; by its own times it could have left at `due`.
+    pub(super) fn leaves(&mut self, what: T, due: EventTime) {
+        self.left.push((what, due.min(self.highest)));
+    }
+
+    /// All that left, and whether it is certainly remembered.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (&T, bool)> {
+        let certain =
+            |at: EventTime| Span::ZERO < self.hindsight && self.highest < at + self.hindsight;
+        self.left.iter().map(move |(what, at)| (what, certain(*at)))
     }
 }

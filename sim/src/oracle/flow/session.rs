@@ -5,17 +5,18 @@
 //!
 //! Readings. A pane on time is owed once a row came that was counted while its session's end after
 //! merging was ahead of the late bound; one counted behind it owes a late pane at the end of its
-//! pass, also where a later row of the pass has carried the session on. Panes are numbered on from
+//! pass, unless a later row of the pass has carried the session on. Panes are numbered on from
 //! the largest number among the session's rows. A session that became too long is written as `Span`
 //! in append mode, as `Update` in update mode, and stays in complete mode. A row splits a session
 //! iff its own after merging overlaps a published one of its key that none of the merged did; touching
-//! is not overlapping, whatever `touching` says.
+//! is not overlapping, whatever `touching` says. A session that rows of a pass carried
+//! back to an earlier start, or merged into another, counts as removed (spark-rules 4).
 //!
 //! Invariant: the sessions of a key are apart. Source: semantics 5.
 
 use super::aggregate;
-use super::published::Left;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::published::Memory;
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::OutputMode;
 use plimsoll_engine::plan::flow::{Gap, SessionLate, SessionPlan, Touching};
@@ -27,10 +28,11 @@ use std::collections::BTreeSet;
 pub(super) struct Sessions {
     plan: SessionPlan,
     evicts: bool,
-    hindsight: Span,
+    /// Whether anything ever leaves in this mode.
+    leaves: bool,
     /// Admitted rows whose session has not left.
     rows: Vec<Live>,
-    published: Vec<Left<Session>>,
+    published: Memory<Session>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,9 +65,10 @@ impl Session {
 }
 
 impl Sessions {
-    pub(super) fn new(plan: &SessionPlan, evicts: bool, hindsight: Span) -> Self {
+    pub(super) fn new(plan: &SessionPlan, evicts: bool, leaves: bool, hindsight: Span) -> Self {
         let plan = plan.clone();
-        Self { plan, evicts, hindsight, rows: Vec::new(), published: Vec::new() }
+        let published = Memory::new(hindsight);
+        Self { plan, evicts, leaves, rows: Vec::new(), published }
     }
 
     /// The sessions of a key among these rows.
@@ -102,13 +105,7 @@ impl Sessions {
         gap.filter(|it| 0 < it.0)
     }
 
-    fn take(
-        &mut self,
-        row: &Row,
-        judging: EventTime,
-        given: &Pass<'_>,
-        out: &mut Happening,
-    ) -> Option<Verdict> {
+    fn take(&mut self, row: &Row, judging: EventTime, out: &mut Happening) -> Option<Verdict> {
         let Some(start) = row.cells[self.plan.time.0].map(EventTime) else {
             return Some(Verdict::NoTime);
         };
@@ -132,13 +129,12 @@ impl Sessions {
             return Some(Verdict::Late { time: start, bound: judging, lost: 1, kept: 0 });
         }
         self.rows[at].late = merged.end <= judging;
-        for it in &self.published {
-            let others =
-                before.iter().filter(|it| it.rows.iter().all(|it| merged.rows.contains(it)));
-            let known = others.into_iter().any(|other| other.overlaps(&it.what));
-            if it.what.key == key && merged.overlaps(&it.what) && !known {
-                let kind = RemarkKind::SessionSplit { start: it.what.start, end: it.what.end };
-                let certain = it.is_certain(given.evict[0], self.hindsight);
+        let parts = before.iter().filter(|it| it.rows.iter().all(|it| merged.rows.contains(it)));
+        let parts: Vec<_> = parts.collect();
+        for (it, certain) in self.published.iter() {
+            let known = parts.iter().any(|part| part.overlaps(it));
+            if it.key == key && merged.overlaps(it) && !known {
+                let kind = RemarkKind::SessionSplit { start: it.start, end: it.end };
                 out.remarks.push((row.id, kind, certain));
             }
         }
@@ -170,11 +166,10 @@ impl Sessions {
             self.rows.remove(at);
         }
         out.removed += gone.len() as u64;
-        let published = gone.iter().map(|it| {
+        for it in gone {
             let due = it.end + self.plan.lateness;
-            Left::new(Session { rows: Vec::new(), ..it.clone() }, due)
-        });
-        self.published.extend(published);
+            self.published.leaves(Session { rows: Vec::new(), ..it.clone() }, due);
+        }
     }
 
     fn changed(&self, it: &Session) -> bool {
@@ -194,14 +189,20 @@ impl Sessions {
         self.leave(&gone, out);
     }
 
-    fn panes(&mut self, evict: EventTime, given: &Pass<'_>, out: &mut Happening) {
+    fn panes(
+        &mut self,
+        judging: EventTime,
+        evict: EventTime,
+        given: &Pass<'_>,
+        out: &mut Happening,
+    ) {
         for it in self.all() {
             let owed = |late: bool| {
                 it.rows.iter().any(|at| !self.rows[*at].settled && self.rows[*at].late == late)
             };
             if it.end <= evict && owed(false) {
                 self.write(&it, EmissionKind::OnTime, given, out);
-            } else if owed(true) {
+            } else if it.end <= evict.max(judging) && owed(true) {
                 self.write(&it, EmissionKind::Late, given, out);
             }
         }
@@ -212,17 +213,23 @@ impl Stage for Sessions {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
         let complete = given.mode == OutputMode::Complete;
         let judging = if self.evicts { given.late[0] } else { EventTime::MIN };
-        let evict = effective(self.evicts, given.evict[0]);
+        let evict = given.bound(self.evicts, given.evict[0]);
+        self.published.removes(evict);
         self.rows.iter_mut().for_each(|it| it.fresh = false);
+        let before = self.all();
         let mut dropped = BTreeSet::new();
         for (at, row) in given.sides[0].iter().enumerate() {
-            let Some(verdict) = self.take(row, judging, given, out) else { continue };
+            let Some(verdict) = self.take(row, judging, out) else { continue };
             if let Verdict::Late { time, .. } = verdict {
                 dropped.insert((aggregate::key(&row.cells, &self.plan.keys), time));
             }
             out.judged.push((0, at, verdict));
         }
         out.groups_dropped += dropped.len() as u64;
+        let after = self.all();
+        let stands =
+            |old: &&Session| after.iter().any(|it| (&it.key, it.start) == (&old.key, old.start));
+        out.removed += (before.len() - before.iter().filter(stands).count()) as u64;
         if complete {
             if given.triggered {
                 for it in self.all() {
@@ -233,7 +240,7 @@ impl Stage for Sessions {
         }
         self.spans(given, out);
         if given.mode == OutputMode::Append {
-            self.panes(evict, given, out);
+            self.panes(judging, evict, given, out);
         } else {
             for it in self.all().iter().filter(|it| self.changed(it)).cloned().collect::<Vec<_>>() {
                 self.write(&it, EmissionKind::Update, given, out);
@@ -253,6 +260,6 @@ impl Stage for Sessions {
     }
 
     fn asks(&self) -> bool {
-        self.evicts
+        self.leaves
     }
 }

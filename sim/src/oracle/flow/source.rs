@@ -6,7 +6,7 @@
 //! Readings. The legal range is asked of every column of kind time, whether used or not. The guard
 //! looks at each mark's column (null is not from the future): one time from the future is enough for
 //! `reject`; under `count_but_not_advance` such a row shows nothing to any mark. A heartbeat is taken
-//! by all marks of its input. An input's own w, where it has several marks, is the policy's choice
+//! by all marks of its input; without a mark nobody asks whether it is from the future. An input's own w, where it has several marks, is the policy's choice
 //! among them, and -inf where it has none. Without any mark W stays at its first value.
 //!
 //! Invariant: no w and no W ever falls. Source: semantics 2.7.
@@ -29,6 +29,11 @@ use super::expected::FlowFate;
 pub(super) struct Values {
     pub(super) all: EventTime,
     pub(super) own: [EventTime; 2],
+}
+
+impl Values {
+    /// Nothing leaves.
+    pub(super) const NOTHING: Self = Self { all: EventTime::MIN, own: [EventTime::MIN; 2] };
 }
 
 /// What became of an item of the queue.
@@ -205,6 +210,7 @@ impl Source {
     ) -> Result<(), IgnoredWhy> {
         let future = self.future(time, at);
         let of = self.of(partition);
+        let future = future.filter(|_| !of.marks.is_empty());
         if of.roster.is_finished(partition) {
             return Err(IgnoredWhy::PartitionFinished);
         }

@@ -98,15 +98,16 @@ pub(super) fn build(
     null: NullTime,
     hindsight: Span,
 ) -> Box<dyn Stage> {
-    let evicts = acts[0] && mode != OutputMode::Complete;
+    let leaves = mode != OutputMode::Complete;
+    let evicts = acts[0] && leaves;
     match plan {
         StagePlan::Filter(_)
         | StagePlan::Project(_)
         | StagePlan::Rename(..)
         | StagePlan::Compute(_) => Box::new(Stateless::new(plan)),
-        StagePlan::Window(it) => Box::new(Windows::new(it, evicts)),
-        StagePlan::Session(it) => Box::new(Sessions::new(it, evicts, hindsight)),
-        StagePlan::Global(it) => Box::new(Global::new(it, evicts, null)),
+        StagePlan::Window(it) => Box::new(Windows::new(it, evicts, leaves)),
+        StagePlan::Session(it) => Box::new(Sessions::new(it, evicts, leaves, hindsight)),
+        StagePlan::Global(it) => Box::new(Global::new(it, evicts, leaves)),
         StagePlan::Count(it) => Box::new(Count::new(it)),
         StagePlan::Dedup(it) => Box::new(Dedup::new(it, acts[0], null, hindsight)),
         StagePlan::Join(it) => Box::new(Join::new(it, acts, null, hindsight)),
@@ -114,7 +115,9 @@ pub(super) fn build(
     }
 }
 
-/// The bounds of a stage without a link to the watermark: nothing before the end.
-pub(super) const fn effective(acts: bool, bound: EventTime) -> EventTime {
-    if acts || bound.0 == EventTime::MAX.0 { bound } else { EventTime::MIN }
+impl Pass<'_> {
+    /// A bound where the watermark has a say, and where it has none: nothing before the end.
+    pub(super) fn bound(&self, acts: bool, bound: EventTime) -> EventTime {
+        if acts || self.ends { bound } else { EventTime::MIN }
+    }
 }

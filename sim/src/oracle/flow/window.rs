@@ -11,10 +11,10 @@
 //! Source: semantics 3, 4, 8.
 
 use super::aggregate;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, effective};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use crate::oracle::windows::{Grid, Starts};
 use plimsoll_engine::output::EmissionKind;
-use plimsoll_engine::plan::flow::{Carry, WindowStage};
+use plimsoll_engine::plan::flow::{Carry, HoleRule, WindowStage};
 use plimsoll_engine::plan::{LateRule, OutputMode};
 use plimsoll_engine::time::EventTime;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +25,8 @@ pub(super) struct Windows {
     plan: WindowStage,
     grid: Grid,
     evicts: bool,
+    /// Whether anything ever leaves in this mode.
+    leaves: bool,
     /// By (end, start, key).
     groups: BTreeMap<(i64, i64, Cells), Group>,
 }
@@ -47,9 +49,9 @@ struct Counted {
 }
 
 impl Windows {
-    pub(super) fn new(plan: &WindowStage, evicts: bool) -> Self {
+    pub(super) fn new(plan: &WindowStage, evicts: bool, leaves: bool) -> Self {
         let (plan, grid) = (plan.clone(), Grid::new(plan.window));
-        Self { plan, grid, evicts, groups: BTreeMap::new() }
+        Self { plan, grid, evicts, leaves, groups: BTreeMap::new() }
     }
 
     fn lost(&self, time: EventTime, starts: Starts, w: EventTime) -> u64 {
@@ -121,20 +123,27 @@ impl Windows {
         }
     }
 
-    fn panes(&mut self, evict: EventTime, given: &Pass<'_>, out: &mut Happening) {
+    fn panes(
+        &mut self,
+        judging: EventTime,
+        evict: EventTime,
+        given: &Pass<'_>,
+        out: &mut Happening,
+    ) {
         let mut groups = std::mem::take(&mut self.groups);
         for (name, group) in &mut groups {
             let owed = |late: bool| group.rows.iter().any(|it| !it.settled && it.late == late);
             let since = group.rows.iter().filter(|it| !it.in_pane).count() as u64;
-            if name.0 <= evict.0 {
-                if owed(false) {
-                    self.pane(name, group, EmissionKind::OnTime, given, out);
-                } else if owed(true) {
-                    self.pane(name, group, EmissionKind::Late, given, out);
-                }
-            } else if self.plan.panes.early_rows.is_some_and(|it| it <= since) {
-                self.pane(name, group, EmissionKind::Early, given, out);
-            }
+            let kind = if name.0 <= evict.0 && owed(false) {
+                EmissionKind::OnTime
+            } else if name.0 <= evict.max(judging).0 && owed(true) {
+                EmissionKind::Late
+            } else if name.0 > evict.0 && self.plan.panes.early_rows.is_some_and(|it| it <= since) {
+                EmissionKind::Early
+            } else {
+                continue;
+            };
+            self.pane(name, group, kind, given, out);
         }
         self.groups = groups;
     }
@@ -147,7 +156,7 @@ impl Stage for Windows {
         let evict = if given.mode == OutputMode::Complete {
             EventTime::MIN
         } else {
-            effective(self.evicts, evict)
+            given.bound(self.evicts, evict)
         };
         let mut dropped = BTreeSet::new();
         let mut changed = BTreeSet::new();
@@ -158,7 +167,17 @@ impl Stage for Windows {
             };
             let starts = self.grid.starts(time);
             if starts.count == 0 {
-                out.judged.push((0, at, Verdict::NoWindow));
+                let behind = time < judging - self.plan.lateness;
+                out.judged.push((
+                    0,
+                    at,
+                    match self.plan.hole {
+                        HoleRule::LateBehind if behind => {
+                            Verdict::Late { time, bound: judging, lost: 0, kept: 0 }
+                        }
+                        HoleRule::NoWindow | HoleRule::LateBehind => Verdict::NoWindow,
+                    },
+                ));
                 continue;
             }
             let key = aggregate::key(&row.cells, &self.plan.keys);
@@ -182,7 +201,7 @@ impl Stage for Windows {
         }
         out.groups_dropped += dropped.len() as u64;
         match given.mode {
-            OutputMode::Append => self.panes(evict, given, out),
+            OutputMode::Append => self.panes(judging, evict, given, out),
             OutputMode::Update | OutputMode::Complete => {
                 let complete = given.mode == OutputMode::Complete;
                 let kind = if complete { EmissionKind::Complete } else { EmissionKind::Update };
@@ -208,6 +227,6 @@ impl Stage for Windows {
     }
 
     fn asks(&self) -> bool {
-        self.evicts
+        self.leaves
     }
 }

@@ -142,7 +142,8 @@ impl<'a> Reader<'a> {
             trigger: self.or("trigger", trigger, values::trigger),
             schema,
         };
-        PlanText { plan, clock: self.or("clock", ProcTime(0), values::clock) }
+        let clock = self.or("clock", ProcTime(0), values::clock);
+        PlanText { plan, clock, profile: self.profile }
     }
 
     /// What `key` says, where it may say several wrong things at once.

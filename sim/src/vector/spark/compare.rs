@@ -197,6 +197,11 @@ fn operator(
     }
     dropped
         .or_else(|| {
+            let count = |it: &OperatorCounts| it.dropped_duplicates.unwrap_or(0);
+            let (expected, found) = (&count(expected), &count(found));
+            differ(|| what("dropped_duplicates"), Subject::Emitted, expected, found)
+        })
+        .or_else(|| {
             let (expected, found) = (&expected.removed, &found.removed);
             differ(|| what("removed"), Subject::Removed, expected, found)
         })

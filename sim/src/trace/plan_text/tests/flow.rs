@@ -114,11 +114,11 @@ fn defaults_come_from_the_profile_where_it_has_them() {
     assert_eq!(
         print(
             "profile=spark-4 follow_up=never null_time=nowhere initial=-inf effective=row \
-             inputs=a,b stages=join(left,to=1h)|session(5min)|dedup(k)",
+             inputs=a,b stages=join(left,to=1h)|session(5min)|dedup(l_k)",
         ),
         "inputs=a(0s),b(0s) effective=row stages=join(left,to=1h,late=event_inclusive,\
          expiry=loosest,sides=combined)|session(5min,late=proto,touching=merge)|\
-         dedup(k,late=event_inclusive)"
+         dedup(l_k,late=event_inclusive)"
     );
     assert_eq!(
         print("profile=flink stages= levels="),
