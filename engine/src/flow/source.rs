@@ -191,6 +191,16 @@ impl Sources {
     /// Something arrived from a partition.
     pub fn hear(&mut self, partition: PartitionId, at: ProcTime) {
         self.of_input(partition).for_each(|it| it.generator.hear(partition, at));
+        let Some(first) = self.marks.iter().find(|it| it.input == partition.input()) else {
+            return;
+        };
+        // Whoever speaks is awake at once, and is seen to be.
+        let members = first.generator.members();
+        let shown = self.members.binary_search_by_key(&partition, |it| it.partition);
+        let heard = members.binary_search_by_key(&partition, |it| it.partition);
+        if let (Ok(shown), Ok(heard)) = (shown, heard) {
+            self.members[shown] = members[heard];
+        }
     }
 
     /// A tick: judges silence. Says how far the clock has come: where there are levels, it may stop
