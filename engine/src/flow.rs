@@ -422,6 +422,10 @@ impl Flow {
                         }
                         self.record.rows_counted -= 1;
                         let (id, partition) = (rows.ids[row], rows.partitions[row]);
+                        // A row from the future that is not counted all the same has one fate.
+                        if self.some_do_not_advance {
+                            out.records.retain(|it| it.id != id || it.step != step);
+                        }
                         out.records.push(RowRecord { id, partition, step, fate: Fate::Filtered });
                     }
                 }

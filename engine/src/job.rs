@@ -81,6 +81,7 @@ impl Job {
             if rows.len() == 1 {
                 self.hear(rows);
                 self.step_of_rows(rows, rows.ids[0], out);
+                self.follow_up(rows.ids[0], out);
                 return;
             }
             let mut one = RowBatch::new(rows.columns.len());
@@ -89,6 +90,7 @@ impl Job {
                 one.extend_from(rows, row..row + 1);
                 self.hear(&one);
                 self.step_of_rows(&one, one.ids[0], out);
+                self.follow_up(one.ids[0], out);
             }
             return;
         }

@@ -75,4 +75,7 @@ pub struct View<'a> {
     pub oldest_end: Option<EventTime>,
     /// Whether the query has ended or stopped.
     pub stopped: bool,
+    /// Partitions that are not read because they are too far ahead of others, or their task is kept
+    /// from writing.
+    pub paused: u64,
 }
