@@ -6,6 +6,8 @@
 //!
 //! Invariant: every file under `golden/` is a vector that agrees, or is listed.
 
+mod pinned;
+
 use crate::tidy::root;
 use plimsoll_engine::plan::flow::{Chain, FollowUp, NullTime, SessionLate, Sides, Touching};
 use plimsoll_engine::plan::restore::RestoreRules;

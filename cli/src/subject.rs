@@ -13,7 +13,7 @@ use plimsoll_engine::plan::problem::{Dialect, Problem};
 use plimsoll_sim::entropy::Entropy;
 use plimsoll_sim::invariant::Violation;
 use plimsoll_sim::report::Origin;
-use plimsoll_sim::scenario::{Scenario, ScenarioError, World, default_scenario};
+use plimsoll_sim::scenario::{Scenario, ScenarioError, World, sweep_scenario};
 use plimsoll_sim::system::System;
 use plimsoll_sim::system::engine::Engine;
 use plimsoll_sim::trace::Trace;
@@ -150,7 +150,7 @@ impl Worlds {
         let (file, scenario, world) = match self {
             Self::Embedded => {
                 let entropy = Entropy::from_seed(seed);
-                let scenario = default_scenario(&entropy);
+                let scenario = sweep_scenario(&entropy);
                 (None, scenario, scenario.world_from(&entropy))
             }
             Self::Files(files) => {
