@@ -155,9 +155,7 @@ impl Flow {
         match self.effective {
             Effective::Row => self.evaluate_and_pass(id, out),
             Effective::Probe => {
-                // Nothing leaves between two probes.
-                let nothing = InForce::initial(EventTime::MIN);
-                self.pass_with(self.bounds.now().late, [nothing; 2], id, false, out);
+                self.pass_with(self.bounds.now().late, Bounds::NOTHING, id, false, out);
             }
             Effective::NextBatch | Effective::BatchAfterNext => {}
         }

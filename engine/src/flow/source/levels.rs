@@ -372,6 +372,3 @@ fn delays(flow: &Flow) -> Vec<Span> {
     let first = flow.inputs.iter().map(|it| it.marks.first());
     first.map(|it| it.map_or(Span::ZERO, |it| it.delay)).collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,3 +1,7 @@
+//! Jobs whose watermark goes through levels: rows that wait, what resumes them, restarts in between.
+//!
+//! Invariant: a row that waits is read once.
+
 use crate::job::Job;
 use crate::output::{Fate, IgnoredWhy, Output};
 use crate::plan::check::CheckedPlan;
