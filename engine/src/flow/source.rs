@@ -333,7 +333,12 @@ impl Sources {
             (None, Policy::Min) => values.min_by_key(|it| it.watermark),
             (None, Policy::Max) => values.max_by_key(|it| it.watermark),
         };
-        if let Some(new) = new.filter(|it| self.in_force.watermark < it.watermark) {
+        // The same value may have another reason now: data that have come as far as the clock.
+        let differs = |it: &InForce| {
+            let old = (self.in_force.watermark, self.in_force.candidate);
+            old.0 <= it.watermark && old != (it.watermark, it.candidate)
+        };
+        if let Some(new) = new.filter(differs) {
             self.in_force = InForce { since_step: step, ..new };
         }
     }
