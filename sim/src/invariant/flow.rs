@@ -48,9 +48,9 @@ impl FlowScope {
 
     /// Whether the columns at a stage are still those of the input.
     fn has_input_columns(&self, stage: usize) -> bool {
-        self.flow.stages[..stage]
-            .iter()
-            .all(|it| matches!(it, StagePlan::Filter(_) | StagePlan::Rename(..) | StagePlan::Compute(_)))
+        self.flow.stages[..stage].iter().all(|it| {
+            matches!(it, StagePlan::Filter(_) | StagePlan::Rename(..) | StagePlan::Compute(_))
+        })
     }
 }
 
