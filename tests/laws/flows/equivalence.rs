@@ -89,7 +89,6 @@ fn as_flow(plan: &Plan) -> Result<Plan, No> {
         return Err(missing);
     };
     stages.push(StagePlan::Window(WindowStage {
-        hole: plimsoll_engine::plan::flow::HoleRule::NoWindow,
         time: ColumnIx(time),
         window: operator.window,
         keys,

@@ -170,7 +170,6 @@ fn window(time: ColumnIx, key: Option<ColumnIx>, value: ColumnIx, draw: &mut Dra
     let early_rows = draw.one_in(2).then_some(1 + draw.below(3) as u64);
     let panes = PanePlan { early_rows, carry: draw.pick(&carries) };
     StagePlan::Window(WindowStage {
-        hole: plimsoll_engine::plan::flow::HoleRule::NoWindow,
         time,
         window: WindowSpec {
             size: Span(size),
