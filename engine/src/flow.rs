@@ -155,9 +155,7 @@ impl Flow {
         match self.effective {
             Effective::Row => self.evaluate_and_pass(id, out),
             Effective::Probe => {
-                // Nothing leaves between two probes.
-                let nothing = InForce::initial(EventTime::MIN);
-                self.pass_with(self.bounds.now().late, [nothing; 2], id, false, out);
+                self.pass_with(self.bounds.now().late, Bounds::NOTHING, id, false, out);
             }
             Effective::NextBatch | Effective::BatchAfterNext => {}
         }
@@ -422,6 +420,10 @@ impl Flow {
                         }
                         self.record.rows_counted -= 1;
                         let (id, partition) = (rows.ids[row], rows.partitions[row]);
+                        // A row from the future that is not counted all the same has one fate.
+                        if self.some_do_not_advance {
+                            out.records.retain(|it| it.id != id || it.step != step);
+                        }
                         out.records.push(RowRecord { id, partition, step, fate: Fate::Filtered });
                     }
                 }

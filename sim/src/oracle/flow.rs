@@ -26,6 +26,7 @@ mod expected;
 mod global;
 mod join;
 mod links;
+pub mod pairs;
 mod published;
 mod session;
 mod source;
