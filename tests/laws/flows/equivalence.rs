@@ -162,7 +162,14 @@ fn equal(trace: &Trace) -> Held {
     let flow = Outcome::of(&Trace { plan, ..trace.clone() })?;
     let steps = first(&plain.steps, &flow.steps, "step");
     claim(steps.is_none(), || steps.unwrap_or_default())?;
-    let late = |it: &Outcome| it.late.clone().into_iter().collect::<Vec<(Name, _)>>();
+    // Since when the first watermark judges, a plain query says anew where a maximum rises below it.
+    let late = |it: &Outcome| {
+        let mut late = it.late.clone();
+        for it in late.values_mut().filter(|it| !it.in_force.candidate.is_finite()) {
+            it.in_force.since_step = 0;
+        }
+        late.into_iter().collect::<Vec<(Name, _)>>()
+    };
     let differs = first(&late(&plain), &late(&flow), "late row");
     claim(differs.is_none(), || differs.unwrap_or_default())?;
     let other = |it: &Outcome| it.other.clone().into_iter().collect::<Vec<(Name, _)>>();
