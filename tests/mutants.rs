@@ -7,7 +7,7 @@
 //! Invariant: a plant that 2,000 seeds do not kill by a check of its own fails the house.
 
 use plimsoll_sim::invariant::Violation;
-use plimsoll_sim::scenario::{World, default_world};
+use plimsoll_sim::scenario::{World, default_world, flow_world};
 use plimsoll_sim::shrink::{Limits, shrink};
 use plimsoll_sim::trace::Trace;
 use plimsoll_sim::verdict::{Options, judge};
@@ -33,7 +33,7 @@ struct Death {
 
 fn kill(plant: &'static Plant, seeds: Range<u64>) -> Option<Death> {
     for seed in seeds {
-        let world = default_world(seed);
+        let world = if plant.is_of_flows() { flow_world(seed) } else { default_world(seed) };
         let options = Options {
             hash_seed: 0,
             draw: seed,

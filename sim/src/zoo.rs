@@ -2,13 +2,14 @@
 //!
 //! The engine knows none of them. A plant is a *rule* that the engine runs and the oracle does not hold
 //! ([`rules`]), a *fault* at the seam that loses, repeats or changes what passes ([`partitions`],
-//! [`rows`], [`closing`], [`numbers`]), or a *restart* that forgets ([`restart`]). Each names the checks that
+//! [`rows`], [`closing`], [`numbers`]), or a *restart* that forgets ([`restart`]); [`flow`] has those of flows. Each names the checks that
 //! must kill it; an invariant that no plant has tripped is listed as unproven.
 //!
 //! Invariant: a plant that its world does not touch behaves as the engine does.
 
 pub mod closing;
 pub mod fault;
+pub mod flow;
 pub mod numbers;
 pub mod partitions;
 pub mod restart;
@@ -19,8 +20,10 @@ use crate::system::System;
 use crate::system::engine::Engine;
 use crate::trace::Trace;
 use fault::{Fault, Faulty};
+use plimsoll_engine::output::Output;
 use plimsoll_engine::plan::Plan;
 use plimsoll_engine::plan::check::CheckedPlan;
+use plimsoll_engine::plan::flow::Flow;
 use plimsoll_engine::plan::problem::Problem;
 use plimsoll_engine::snapshot::RestoreRules;
 
@@ -48,6 +51,10 @@ pub enum Build {
     Fault(fn(u64) -> Box<dyn Fault>),
     /// The restart forgets.
     Restart(RestoreRules),
+    /// The engine runs under a changed flow.
+    Flow(fn(&mut Flow)),
+    /// What comes out of a flow is changed; the number is the plant's own, 0 at first.
+    Emissions(fn(&mut Output, &mut u64)),
 }
 
 /// The plant for 1 seed in 100, which proves that the alarm works. Not one of [`all`].
@@ -63,7 +70,7 @@ pub const CANARY: Plant = Plant {
 pub fn all() -> impl Iterator<Item = &'static Plant> {
     [rules::PLANTS, partitions::PLANTS, rows::PLANTS, closing::PLANTS, numbers::PLANTS]
         .into_iter()
-        .chain([restart::PLANTS])
+        .chain([restart::PLANTS, flow::PLANTS])
         .flatten()
 }
 
@@ -82,22 +89,40 @@ impl Plant {
         Ok(match self.build {
             Build::Fault(fault) => Box::new(Faulty::new(engine, fault(hash_seed))),
             Build::Restart(rules) => Box::new(engine.with_rules(rules)),
-            Build::Rule(change) => {
-                let mut plan = trace.plan.clone();
-                change(&mut plan);
-                match CheckedPlan::new(plan) {
-                    Ok((plan, _)) => Box::new(Engine::with_plan(plan, trace.clock, hash_seed)),
-                    // The changed rule makes no sense in this world: the plant does not touch it.
-                    Err(_) => Box::new(engine),
-                }
+            Build::Emissions(change) => {
+                Box::new(Faulty::new(engine, Box::new(flow::Emitted::new(change))))
+            }
+            Build::Rule(change) => under(trace, hash_seed, change, engine),
+            Build::Flow(change) => {
+                under(trace, hash_seed, |plan| flow::changed(plan, change), engine)
             }
         })
+    }
+
+    /// Whether it can show itself only in a plan with a flow.
+    pub const fn is_of_flows(&self) -> bool {
+        matches!(self.build, Build::Flow(_) | Build::Emissions(_))
     }
 
     /// Whether a violation of this name counts as its death by a check that it names.
     pub fn is_killed_by(&self, violation: &str) -> bool {
         let number = violation.split(' ').next().unwrap_or_default();
         self.killed_by.contains(&number)
+    }
+}
+
+/// The engine under a changed plan; where that makes no sense, the plant does not touch the world.
+fn under(
+    trace: &Trace,
+    hash_seed: u64,
+    change: impl FnOnce(&mut Plan),
+    engine: Engine,
+) -> Box<dyn System> {
+    let mut plan = trace.plan.clone();
+    change(&mut plan);
+    match CheckedPlan::new(plan) {
+        Ok((plan, _)) => Box::new(Engine::with_plan(plan, trace.clock, hash_seed)),
+        Err(_) => Box::new(engine),
     }
 }
 
