@@ -69,12 +69,13 @@ impl Flow {
         let times = plan.schema.columns.iter().enumerate();
         let times = times.filter(|(_, it)| it.kind == ColumnKind::Time).map(|(at, _)| at);
         let columns = plan.schema.columns.len();
+        let own = [0, 1].map(|it| sources.of_side(it));
         Self {
             mode: plan.output,
             effective,
             links: flow.links(&plan.schema),
             times: times.collect(),
-            bounds: Bounds::new(&flow, effective, sources.in_force()),
+            bounds: Bounds::new(&flow, effective, own, sources.in_force()),
             stages: flow.stages.iter().map(|it| Stage::new(it, &flow)).collect(),
             record: StepRecord::empty(0, StepKind::Probe, ProcTime(0)),
             stage_records: Vec::new(),

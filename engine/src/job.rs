@@ -7,8 +7,6 @@
 //! Invariant: the job is a function of its calls. Two jobs that saw the same calls are equal,
 //! whatever the seed of their hashers.
 
-#[cfg(test)]
-mod levels_tests;
 pub(crate) mod query;
 
 use crate::flow::source::levels::Leveled;

@@ -238,13 +238,6 @@ pub(super) fn check(law: &Law) {
         Err(TestError::Abort(why)) => panic!("{}: {why}", law.name),
     }
     let (covered, telling) = (covered.get(), telling.get());
-    eprintln!(
-        "ZZ {} {covered} ({}) {telling} ({}) {:?}",
-        law.name,
-        law.covered,
-        law.telling,
-        skipped.borrow()
-    );
     assert!(
         law.covered <= covered && law.telling <= telling,
         "{}: of {CASES} cases {covered} qualified ({} wanted) and {telling} told ({} wanted); \

@@ -29,8 +29,8 @@ pub(super) const M20: Law = Law {
     world: |seed| flows::world(seed, &SHAPES),
     prepare: |trace, _| prepare(trace),
     holds: m20,
-    covered: 50,
-    telling: 35,
+    covered: 60,
+    telling: 47,
 };
 
 #[test]

@@ -18,6 +18,10 @@ use super::case::Draw;
 use plimsoll_engine::plan::flow::{
     Chain, Compare, Filter, Flow, FollowUp, InputPlan, Mark, NullTime, Policy,
 };
+use plimsoll_engine::plan::levels::{
+    AlignmentPlan, Emptied, IdleAnchor, IdleEnd, LevelAllIdle, LevelPlan, LevelRules, LevelsPlan,
+    Limit, PausedIdle, Sampling, Waking,
+};
 use plimsoll_engine::plan::{
     AllIdle, Effective, Fallback, GeneratorPlan, Guard, GuardAction, IdlePlan, OutputMode, Plan,
     Rejoin, Sink, Trigger, WatermarkPlan,
@@ -62,6 +66,54 @@ pub(super) fn single(seed: u64, shapes: &[Shape]) -> Trace {
 /// The same, on several inputs.
 pub(super) fn united(seed: u64, shapes: &[Shape]) -> Trace {
     of_inputs(seed, shapes, &[2, 2, 3])
+}
+
+/// A world in which watermarks are combined over partitions, tasks and inputs, at probes.
+pub(super) fn leveled(seed: u64) -> Trace {
+    let mut trace = any(seed);
+    let mut draw = Draw::from(!seed);
+    let flow = terms::flow(&mut trace);
+    let tasks: Vec<u32> = flow.inputs.iter().map(|_| 1 + draw.below(3) as u32).collect();
+    let rejoins = [Rejoin::Hold, Rejoin::CatchUp];
+    let all_idle = [LevelAllIdle::Flush, LevelAllIdle::FlushIfLast, LevelAllIdle::Hold];
+    let level = |draw: &mut Draw| LevelPlan {
+        rejoin: draw.pick(&rejoins),
+        all_idle: draw.pick(&all_idle),
+        waking: draw.pick(&[Waking::AtOnce, Waking::WithProgress]),
+    };
+    let rules = LevelRules {
+        partitions: level(&mut draw),
+        tasks: level(&mut draw),
+        inputs: level(&mut draw),
+        anchor: draw.pick(&[IdleAnchor::LastActivity, IdleAnchor::FirstQuietProbe]),
+        emptied: draw.pick(&[Emptied::Frozen, Emptied::TimesOut]),
+        idle_end: draw.pick(&[IdleEnd::Counts, IdleEnd::Unheard]),
+        paused_idle: draw.pick(&[PausedIdle::Stays, PausedIdle::Resumes]),
+    };
+    let drift = AlignmentPlan {
+        update: Span(5),
+        sampling: draw.pick(&[Sampling::Newest, Sampling::OldestOf(2)]),
+        limit: Limit::Drift(Span(draw.below(12) as i64)),
+    };
+    flow.levels = Some(LevelsPlan {
+        tasks: tasks.clone(),
+        rules,
+        idle_timeout: draw.one_in(2).then_some(Span(5 + draw.below(20) as i64)),
+        emission: draw.one_in(2).then_some(Span(1 + draw.below(6) as i64)),
+        alignment: draw.one_in(3).then_some(drift),
+    });
+    let watermark = super::shape::watermark(&mut trace.plan);
+    watermark.effective = Effective::Probe;
+    watermark.generator = GeneratorPlan::PartitionMin { idle: None };
+    watermark.fallback = None;
+    trace.plan.trigger = Trigger::Row;
+    // Half of the partitions are read by another task.
+    for partition in trace.items.iter_mut().filter_map(super::names::partition_mut) {
+        let of = tasks[partition.input() % tasks.len()];
+        let task = partition.number() % of;
+        *partition = PartitionId::of(partition.input() as u32, task, partition.number());
+    }
+    trace
 }
 
 fn of_inputs(seed: u64, shapes: &[Shape], inputs: &[usize]) -> Trace {

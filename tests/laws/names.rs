@@ -109,7 +109,7 @@ fn m6_numbering_partitions_anew_changes_nothing() {
     check(&M6);
 }
 
-fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
+pub(super) fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
     match item {
         Item::Row(row) => Some(&mut row.partition),
         Item::Heartbeat { partition, .. }

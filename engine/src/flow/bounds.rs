@@ -50,17 +50,20 @@ impl Bounds {
     /// Removes nothing: nothing leaves between two probes.
     pub const NOTHING: [InForce; 2] = [InForce::initial(EventTime::MIN); 2];
 
-    /// Before any step.
-    pub fn new(flow: &Flow, effective: Effective, initial: InForce) -> Self {
+    /// Before any step. `own` are the first values of the two sides, `all` that of the policy.
+    pub fn new(flow: &Flow, effective: Effective, own: [InForce; 2], all: InForce) -> Self {
         let own_sides = matches!(
             flow.stages.first(),
             Some(StagePlan::Join(it)) if it.sides == Sides::Own
         );
-        let schedule = Schedule::new(effective, initial);
+        let first = if own_sides { own } else { [all; 2] };
         Self {
             chain: flow.chain,
             own_sides,
-            state: BoundsState { lines: [schedule; 2], removed: [initial.watermark; 2] },
+            state: BoundsState {
+                lines: first.map(|it| Schedule::new(effective, it)),
+                removed: first.map(|it| it.watermark),
+            },
         }
     }
 

@@ -307,7 +307,7 @@ impl Sessions {
                 self.published.remember(key, Window { start, end });
             }
         }
-        self.published.forget(self.hindsight, evict);
+        self.published.forget(self.hindsight + lateness, evict);
     }
 }
 

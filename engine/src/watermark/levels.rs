@@ -161,7 +161,9 @@ impl Levels {
         if watermarks {
             (state.started, state.limit) = (now, EventTime::MAX);
         }
-        state.settled = [false; 2];
+        if watermarks || maxima || idleness {
+            state.settled = [false; 2];
+        }
     }
 
     /// The clock went on while nothing ran: that was nobody's silence, and intervals count from now.

@@ -193,7 +193,12 @@ fn forgets(profile: &Profile) -> Option<String> {
     ];
     let lost = all.into_iter().filter(|it| it.0 == Memory::Lost).map(|it| it.1);
     let lost = lost.collect::<Vec<_>>();
-    (!lost.is_empty()).then(|| lost.join(", "))
+    let (last, others) = lost.split_last()?;
+    Some(if others.is_empty() {
+        (*last).to_owned()
+    } else {
+        format!("{} and {last}", others.join(", "))
+    })
 }
 
 fn join_notes(plan: &Plan, profile: &Profile) -> Option<String> {

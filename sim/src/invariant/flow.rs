@@ -61,6 +61,10 @@ fn followed(scope: &Scope) -> Result<&FlowScope, &'static str> {
     match &scope.flow {
         None => Err("a flow"),
         Some(it) if !it.short => Err("a trace that is followed row by row"),
+        // A paused partition's rows wait at their source, and nobody sees when they are taken.
+        Some(it) if it.flow.levels.as_ref().is_some_and(|it| it.alignment.is_some()) => {
+            Err("rows that are taken when they come")
+        }
         Some(it) => Ok(it),
     }
 }

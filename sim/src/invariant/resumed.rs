@@ -49,8 +49,10 @@ impl Invariant for Resumed {
         let left_out = |it: &&Member| {
             it.state == MemberState::Active && !it.aligned && view.candidate <= it.max
         };
-        // Of several inputs the candidate belongs to the first alone.
-        if past.scope.flow.is_some() || !past.scope.one_evaluation(seen) {
+        // Of several inputs the candidate belongs to the first alone; and where nobody counts, who
+        // waits is measured against the candidate before this one.
+        let nobody_counts = !view.members.iter().any(Member::counts);
+        if past.scope.flow.is_some() || !past.scope.one_evaluation(seen) || nobody_counts {
             return Ok(());
         }
         match view.members.iter().find(left_out) {

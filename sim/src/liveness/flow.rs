@@ -162,7 +162,8 @@ fn resumes(
         Sampling::OldestOf(samples) => u64::from(samples.min(16)),
     };
     let timeout = levels.idle_timeout.filter(|_| draw % 2 == 1);
-    let who = on.going_on().to_vec();
+    // Who has finished may have come back; who has not is not heard.
+    let who = on.named().to_vec();
     let probe = |on: &mut Continuation<'_>, by: Span| {
         on.tick(by);
         on.probe();

@@ -9,7 +9,7 @@
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::Plan;
 use plimsoll_engine::plan::flow::{
-    DedupExpiry, Flow, Gap, GlobalPlan, JoinPlan, NullTime, StagePlan,
+    DedupExpiry, Flow, Gap, GlobalPlan, JoinKind, JoinPlan, NullTime, StagePlan,
 };
 use plimsoll_engine::row::{ColumnIx, ColumnKind};
 use plimsoll_engine::time::Span;
@@ -106,7 +106,12 @@ pub(super) fn everything_leaves(trace: &Trace, flow: &Flow) -> Result<(), &'stat
         reaches &= lets_through(stage);
     }
     let stores = |it: &StagePlan| matches!(it, StagePlan::Dedup(_) | StagePlan::Join(_));
-    if flow.null_time == NullTime::Epoch && flow.stages.iter().any(stores) && has_null_time(trace) {
+    let null_left = |it: &StagePlan| match it {
+        StagePlan::Join(it) => matches!(it.kind, JoinKind::Right | JoinKind::Full),
+        _ => false,
+    };
+    let nulls = has_null_time(trace) || 1 < flow.stages.len() && flow.stages.iter().any(null_left);
+    if flow.null_time == NullTime::Epoch && flow.stages.iter().any(stores) && nulls {
         return Err("rows with an event time: others are kept for ever here");
     }
     Ok(())

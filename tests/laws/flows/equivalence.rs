@@ -11,7 +11,9 @@ use super::super::outcome::{Emitted, Name, Outcome, Write, first};
 use super::super::{Held, Law, No, claim, need};
 use plimsoll_engine::output::{EmissionKind, EmissionNote, FiringKind};
 use plimsoll_engine::plan::check::window_column;
-use plimsoll_engine::plan::flow::{Flow, InputPlan, Mark, PanePlan, StagePlan, WindowStage};
+use plimsoll_engine::plan::flow::{
+    Flow, HoleRule, InputPlan, Mark, PanePlan, StagePlan, WindowStage,
+};
 use plimsoll_engine::plan::{Aggregate, Effective, LineageStep, OutputMode, Plan, Trigger};
 use plimsoll_engine::row::{ColumnIx, ColumnKind};
 use plimsoll_engine::state::layout::Value;
@@ -23,8 +25,8 @@ pub(in crate::laws) const EQUIVALENCE: Law = Law {
     world: plain,
     prepare: |_, _| {},
     holds: |trace, _| equal(trace),
-    covered: 80,
-    telling: 50,
+    covered: 86,
+    telling: 40,
 };
 
 #[test]
@@ -33,7 +35,9 @@ fn a_plain_query_and_the_same_as_a_flow_are_equal() {
 }
 
 /// The stages of a lineage, the names that stand behind it, and where each of them came from.
-fn lineage(plan: &Plan) -> Result<(Vec<StagePlan>, Vec<String>, Vec<ColumnIx>), No> {
+type Lineage = (Vec<StagePlan>, Vec<String>, Vec<ColumnIx>);
+
+fn lineage(plan: &Plan) -> Result<Lineage, No> {
     let mut names: Vec<String> = plan.schema.columns.iter().map(|it| it.name.clone()).collect();
     let mut from: Vec<ColumnIx> = (0..names.len()).map(ColumnIx).collect();
     let mut stages = Vec::new();
@@ -85,7 +89,6 @@ fn as_flow(plan: &Plan) -> Result<Plan, No> {
         return Err(missing);
     };
     stages.push(StagePlan::Window(WindowStage {
-        hole: plimsoll_engine::plan::flow::HoleRule::NoWindow,
         time: ColumnIx(time),
         window: operator.window,
         keys,
@@ -94,6 +97,7 @@ fn as_flow(plan: &Plan) -> Result<Plan, No> {
         late_policy: operator.late_policy,
         lateness: Span::ZERO,
         panes: PanePlan::TOTALS,
+        hole: HoleRule::NoWindow,
     }));
     let mark = plan.watermark.as_ref().map(|it| Mark { column: it.column, delay: it.delay });
     let (name, marks) = ("in".to_owned(), mark.into_iter().collect());
@@ -158,7 +162,14 @@ fn equal(trace: &Trace) -> Held {
     let flow = Outcome::of(&Trace { plan, ..trace.clone() })?;
     let steps = first(&plain.steps, &flow.steps, "step");
     claim(steps.is_none(), || steps.unwrap_or_default())?;
-    let late = |it: &Outcome| it.late.clone().into_iter().collect::<Vec<(Name, _)>>();
+    // Since when the first watermark judges, a plain query says anew where a maximum rises below it.
+    let late = |it: &Outcome| {
+        let mut late = it.late.clone();
+        for it in late.values_mut().filter(|it| !it.in_force.candidate.is_finite()) {
+            it.in_force.since_step = 0;
+        }
+        late.into_iter().collect::<Vec<(Name, _)>>()
+    };
     let differs = first(&late(&plain), &late(&flow), "late row");
     claim(differs.is_none(), || differs.unwrap_or_default())?;
     let other = |it: &Outcome| it.other.clone().into_iter().collect::<Vec<(Name, _)>>();

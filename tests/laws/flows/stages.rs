@@ -5,8 +5,8 @@
 use super::{Draw, GAP, KEY, TIME, VALUE};
 use plimsoll_engine::plan::flow::{
     AsOfPlan, Carry, Compare, CountPlan, DedupExpiry, DedupPlan, Edge, Expiry, Filter, Gap,
-    GlobalPlan, JoinKind, JoinPlan, PanePlan, Range, SessionLate, SessionPlan, Sides, StagePlan,
-    Touching, WindowStage,
+    GlobalPlan, HoleRule, JoinKind, JoinPlan, PanePlan, Range, SessionLate, SessionPlan, Sides,
+    StagePlan, Touching, WindowStage,
 };
 use plimsoll_engine::plan::{Aggregate, LatePolicy, LateRule, WindowSpec};
 use plimsoll_engine::row::ColumnIx;
@@ -162,7 +162,7 @@ fn lateness(draw: &mut Draw) -> Span {
 
 fn window(time: ColumnIx, key: Option<ColumnIx>, value: ColumnIx, draw: &mut Draw) -> StagePlan {
     let size = draw.pick(&[4, 5, 10, 20]);
-    let slide = draw.pick(&[size, size, size, size / 2, 3]);
+    let slide = draw.pick(&[size, size, size, size / 2, 3, size + 3]);
     let rules = [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
     let late = draw.pick(&rules);
     let uneven = late == LateRule::Frame && size % slide != 0;
@@ -170,7 +170,6 @@ fn window(time: ColumnIx, key: Option<ColumnIx>, value: ColumnIx, draw: &mut Dra
     let early_rows = draw.one_in(2).then_some(1 + draw.below(3) as u64);
     let panes = PanePlan { early_rows, carry: draw.pick(&carries) };
     StagePlan::Window(WindowStage {
-        hole: plimsoll_engine::plan::flow::HoleRule::NoWindow,
         time,
         window: WindowSpec {
             size: Span(size),
@@ -183,6 +182,7 @@ fn window(time: ColumnIx, key: Option<ColumnIx>, value: ColumnIx, draw: &mut Dra
         late_policy: LatePolicy::Drop,
         lateness: lateness(draw),
         panes: if draw.one_in(4) { panes } else { PanePlan::TOTALS },
+        hole: draw.pick(&[HoleRule::NoWindow, HoleRule::LateBehind]),
     })
 }
 

@@ -291,7 +291,7 @@ fn rules(flow: &mut Flow, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64) {
     let hindsight = *own.choose(&[0, 8, 32, 400]);
     let probes = own.chance(120);
     let several = 1 < flow.inputs.len();
-    flow.policy = if several { policy } else { Policy::Min };
+    flow.policy = if several && flow.levels.is_none() { policy } else { Policy::Min };
     let stateful = flow.stages.iter().filter(|it| !it.is_stateless()).count();
     flow.chain = if same && 1 < stateful { Chain::Same } else { Chain::Previous };
     flow.follow_up = if follows { FollowUp::WhenMoved } else { FollowUp::Never };
