@@ -14,6 +14,8 @@ pub mod pane;
 pub mod past;
 pub mod session;
 pub mod state;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use super::past::Scope;

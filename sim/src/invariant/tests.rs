@@ -159,8 +159,9 @@ row p0 10:21:00 k=a v=1";
 #[test]
 fn every_check_has_one_name_and_one_place() {
     let names: std::collections::BTreeSet<_> = names().collect();
-    assert_eq!(names.len(), ALL.len());
-    assert_eq!(names.len(), 20);
+    assert_eq!(names.len(), ALL.len() + FLOWS.len());
+    assert_eq!(names.len(), 33);
+    assert!(OF_FLOWS_TOO.iter().all(|it| names.contains(it)));
 }
 
 #[test]

@@ -282,7 +282,7 @@ impl FlowOracle {
             Some(Effective::Probe) if kind == StepKind::Probe => {
                 let rows = self.take(trace, &mut step, items);
                 let evict = self.source.compute(cause, self.now);
-                self.pass(&mut step, cause, rows, Given { late: before, evict: evict });
+                self.pass(&mut step, cause, rows, Given { late: before, evict });
                 self.evicted = evict;
             }
             Some(Effective::Probe) => {

@@ -75,7 +75,10 @@ impl Tally {
             let (left, right) = both.split_at(columns.min(both.len()));
             let (left, right) = (left.to_vec(), right.to_vec());
             if seen.output.emissions.notes[at].kind == EmissionKind::Unmatched {
-                let side = usize::from(left.iter().all(Option::is_none));
+                // A row of nulls alone looks the same on both sides.
+                let none = |it: &Cells| it.iter().all(Option::is_none);
+                let own = none(&right) && self.copies(0, &left) > self.lonely(0, &left);
+                let side = usize::from(none(&left) && !own);
                 let own = if side == 0 { left } else { right };
                 *self.alone[side].entry(own.clone()).or_default() += 1;
                 changed.alone[side].insert(own);

@@ -158,7 +158,9 @@ impl Invariant for Last {
                     self.0.copies(side, cells).saturating_sub(self.0.lonely(side, cells))
                 };
                 let most = free(0, left) * free(1, right);
-                if most < self.0.written(left, right) {
+                let sound = self.0.copies(0, left) * self.0.copies(1, right);
+                let found = self.0.written(left, right);
+                if most < found && found <= sound {
                     let pair = pair(seen, left, right);
                     return Err(format!(
                         "step {} joined {pair}, one of which had been written without a partner",
@@ -254,9 +256,9 @@ impl Refuted {
     }
 
     fn publish(&mut self, evict: [EventTime; 2]) {
-        for side in 0..2 {
-            self.evict[side] = self.evict[side].max(evict[side]);
-            let (plan, by) = (&self.plan, evict[side]);
+        for (side, by) in evict.into_iter().enumerate() {
+            self.evict[side] = self.evict[side].max(by);
+            let plan = &self.plan;
             for it in self.rows[side].iter_mut().filter(|it| !it.met && !it.published) {
                 it.published = leaves(plan, side, &it.cells, by);
             }
@@ -282,8 +284,8 @@ impl Invariant for Refuted {
             // Where several passes make a step, null rows are written between its rows.
             let one_pass = !past.scope.per_item || rows.len() <= 1;
             if one_pass {
-                let dropped = rows.iter().filter(|it| it.taken == Taken::Dropped);
-                dropped.map(|it| self.drop(seen, it)).collect::<Result<(), _>>()?;
+                let mut dropped = rows.iter().filter(|it| it.taken == Taken::Dropped);
+                dropped.try_for_each(|it| self.drop(seen, it))?;
             }
             self.publish(stage.evict);
         }

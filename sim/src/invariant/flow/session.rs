@@ -22,8 +22,8 @@ pub const APART: &str = "I11 sessions_apart";
 pub(in super::super) fn apart(scope: &Scope) -> Result<Box<dyn Invariant>, &'static str> {
     let flow = followed(scope)?;
     appends(scope)?;
-    let stages = flow.flow.stages.iter().zip(&flow.links);
-    match stages.last() {
+    let mut stages = flow.flow.stages.iter().zip(&flow.links);
+    match stages.next_back() {
         Some((StagePlan::Session(it), [true, _]))
             if it.late == SessionLate::Event
                 && it.max_span.is_none()

@@ -222,10 +222,11 @@ impl FlowStep {
 
 impl StageExpected {
     pub(super) fn observe(&mut self, given: &Pass<'_>, out: &Happening, acts: [[bool; 2]; 2]) {
-        for side in 0..2 {
-            let judged = !given.sides[side].is_empty() && !given.ends && acts[0][side];
+        let [judges, removes] = acts;
+        for (side, (judges, removes)) in judges.into_iter().zip(removes).enumerate() {
+            let judged = !given.sides[side].is_empty() && !given.ends && judges;
             self.late[side] = judged.then_some(given.late[side]);
-            self.evict[side] = acts[1][side].then_some(given.evict[side]);
+            self.evict[side] = removes.then_some(given.evict[side]);
         }
         self.rows_in += given.sides.iter().map(|it| it.len() as u64).sum::<u64>();
         self.rows_out += out.rows.len() as u64;

@@ -54,32 +54,47 @@ fn tried(kind: Kind, seeds: std::ops::Range<u64>) -> Tried {
 
 /// The engine agrees with the oracle, and the named checks hold. Returns how many plans each was for.
 fn check(kind: Kind) -> BTreeMap<&'static str, u64> {
-    let Tried { refused, broken, active } = tried(kind, 0..1_500);
+    let Tried { refused, broken, active } = tried(kind, 0..600);
     let (count, some) = (refused.len(), refused.iter().take(9).collect::<Vec<_>>());
-    assert!(count < 150, "{count} plans were refused: the traces prove little; {some:?}");
+    assert!(count < 60, "{count} plans were refused: the traces prove little; {some:?}");
     let first: Vec<_> = broken.iter().take(14).collect();
     assert!(broken.is_empty(), "{} broken, the first: {first:#?}", broken.len());
     active
 }
 
+/// The same, and each of these checks had a plan to look at, most often one in so many.
+fn check_with(kind: Kind, names: &[&str]) {
+    let active = check(kind);
+    for name in names {
+        let of = active.get(name).copied().unwrap_or(0);
+        assert!(10 <= of, "{kind:?}: {name} was for {of} plans: {active:#?}");
+    }
+}
+
 #[test]
 fn flows_without_state_agree() {
-    _ = check(Kind::Stateless);
+    check_with(Kind::Stateless, &["I10 resumed_is_active", "I7 no_input_vanishes"]);
 }
 
 #[test]
 fn windows_agree() {
-    _ = check(Kind::Window);
+    let names = [
+        "I21 taken_back_is_what_was_said",
+        "I22 panes_in_order",
+        "I23 state_within_bound",
+        "I24 stages_hand_over",
+    ];
+    check_with(Kind::Window, &names);
 }
 
 #[test]
 fn sessions_agree() {
-    _ = check(Kind::Session);
+    check_with(Kind::Session, &["I11 sessions_apart", "I23 state_within_bound"]);
 }
 
 #[test]
 fn global_groups_agree() {
-    _ = check(Kind::Global);
+    check_with(Kind::Global, &["I23 state_within_bound"]);
 }
 
 #[test]
@@ -89,118 +104,29 @@ fn count_windows_agree() {
 
 #[test]
 fn dedup_agrees() {
-    _ = check(Kind::Dedup);
+    check_with(Kind::Dedup, &["I23 state_within_bound"]);
 }
 
 #[test]
 fn joins_agree() {
-    _ = check(Kind::Join);
+    let names = [
+        "I15 pairs_sound",
+        "I16 pairs_complete",
+        "I17 null_row_iff_nobody_came",
+        "I18 no_pair_after_null_row",
+        "I35 refuted_iff_a_dropped_row_matches",
+        "I23 state_within_bound",
+        "I7 no_input_vanishes",
+    ];
+    check_with(Kind::Join, &names);
 }
 
 #[test]
 fn as_of_joins_agree() {
-    _ = check(Kind::AsOf);
+    check_with(Kind::AsOf, &["I23 state_within_bound"]);
 }
 
 #[test]
 fn chains_agree() {
-    _ = check(Kind::Chain);
+    check_with(Kind::Chain, &["I24 nothing_is_late_inside", "I24 stages_hand_over"]);
 }
-
-// DEBUG BEGIN
-#[test]
-fn debug_one() {
-    let Ok(which) = std::env::var("ONE") else { return };
-    let (kind, seed) = which.split_once(':').unwrap();
-    let kind = match kind {
-        "stateless" => Kind::Stateless,
-        "window" => Kind::Window,
-        "session" => Kind::Session,
-        "global" => Kind::Global,
-        "count" => Kind::Count,
-        "dedup" => Kind::Dedup,
-        "join" => Kind::Join,
-        "asof" => Kind::AsOf,
-        _ => Kind::Chain,
-    };
-    let seed: u64 = seed.parse().unwrap();
-    let mut draw = Lcg(seed);
-    let plan = random_flow(&mut draw, kind);
-    println!("{:#?}\n{:?} {:?}", plan.flow, plan.watermark, plan.trigger);
-    let trace = random_items(&mut draw, plan);
-    let mut engine = Engine::new(&trace, seed).unwrap();
-    let mut oracle = crate::oracle::flow::FlowOracle::new(&trace);
-    let mut agreement = OracleAgreement::new(&trace);
-    let mut run = Run::new(&trace, &mut engine, false);
-    let mut at = 0;
-    loop {
-        let item = trace.items.get(at);
-        if let Some(crate::trace::Item::Row(row)) = item {
-            println!("{} row p{:x} {:?}", at + 1, row.partition.0, trace.cells(*row));
-        } else {
-            println!("{} {item:?}", at + 1);
-        }
-        if let Some(item) = item {
-            let it = oracle.observe(&trace, plimsoll_engine::row::ItemId(at as u64 + 1), item);
-            for s in &it.steps {
-                println!(
-                    "   OURS {} {:?} now {} evict {:?} c {} w {} marks {:?} in {} {:?}",
-                    s.step,
-                    s.kind,
-                    s.now.0,
-                    s.evict,
-                    s.candidate.0,
-                    s.watermark.0,
-                    s.marks,
-                    s.rows_in,
-                    s.stages
-                );
-            }
-            for v in &it.verdicts {
-                println!("   OURS {v:?}");
-            }
-            for v in &it.emissions {
-                println!("   OURS {v:?}");
-            }
-            for v in &it.remarks {
-                println!("   OURS {v:?}");
-            }
-        }
-        at += 1;
-        let Some(seen) = run.step() else { break };
-        let seen = seen.unwrap();
-        println!(
-            "   members {:?}",
-            seen.view
-                .members
-                .iter()
-                .map(|m| (m.partition.0, m.max.0, m.state, m.aligned, m.last_activity.0))
-                .collect::<Vec<_>>()
-        );
-        for s in &seen.output.steps {
-            println!(
-                "   THEIRS {} {:?} late {} evict {:?} c {} w {} in {}",
-                s.step, s.kind, s.late.0, s.evict, s.candidate.0, s.watermark.0, s.rows_in
-            );
-        }
-        for v in &seen.output.stages {
-            println!("   THEIRS {v:?}");
-        }
-        for v in &seen.output.records {
-            println!("   THEIRS {v:?}");
-        }
-        for (n, v) in seen.output.emissions.notes.iter().enumerate() {
-            let cells: Vec<_> =
-                seen.output.emissions.rows.columns.iter().map(|it| it.get(n)).collect();
-            println!("   THEIRS {v:?} {cells:?}");
-        }
-        for v in &seen.output.remarks {
-            println!("   THEIRS {v:?}");
-        }
-        if let Err(it) = agreement.observe(&seen) {
-            println!("BROKEN {it:?}");
-            break;
-        }
-    }
-}
-// DEBUG END

