@@ -253,4 +253,7 @@ fn a_plan_under_the_rules_of_spark_is_refused_in_the_words_of_spark_too() {
     let plan = "[plan]\nprofile = \"spark-4\"\nwindow = \"tumbling(10min)\"\ndelay = \"-2min\"\n";
     let told = told_of("spark_words", "plan.toml", plan.as_bytes(), &["lint", "plan.toml"]);
     assert_snapshot!("spark_words", told);
+    let trace = "plan profile=spark-4 window=tumbling(10min) delay=-2min\nrow p0 00:00:01\n";
+    let told = told_of("spark_trace", "a.trace", trace.as_bytes(), &["replay", "a.trace"]);
+    assert_snapshot!("spark_trace", told);
 }

@@ -11,14 +11,24 @@
 
 mod batches;
 mod case;
+mod clocks;
 mod delay;
+mod duplicates;
+mod flows;
 mod generators;
+mod heartbeats;
+mod inputs;
+mod joins;
+mod keys;
+mod lateness;
 mod names;
 mod order;
 mod outcome;
 mod plants;
 mod reference;
+mod sessions;
 mod shape;
+mod slices;
 
 use case::Draw;
 use plimsoll_sim::trace::Trace;
@@ -40,6 +50,8 @@ type Held = Result<bool, No>;
 struct Law {
     /// Its number and its name.
     name: &'static str,
+    /// Draws a world.
+    world: fn(u64) -> Trace,
     /// Makes a drawn trace qualify, as far as that keeps its rows.
     prepare: fn(&mut Trace, &mut Draw),
     /// The law: first what it needs, then what it says.

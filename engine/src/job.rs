@@ -7,6 +7,8 @@
 //! Invariant: the job is a function of its calls. Two jobs that saw the same calls are equal,
 //! whatever the seed of their hashers.
 
+#[cfg(test)]
+mod levels_tests;
 pub(crate) mod query;
 
 use crate::flow::source::levels::Leveled;
@@ -81,6 +83,7 @@ impl Job {
             if rows.len() == 1 {
                 self.hear(rows);
                 self.step_of_rows(rows, rows.ids[0], out);
+                self.follow_up(rows.ids[0], out);
                 return;
             }
             let mut one = RowBatch::new(rows.columns.len());
@@ -89,6 +92,7 @@ impl Job {
                 one.extend_from(rows, row..row + 1);
                 self.hear(&one);
                 self.step_of_rows(&one, one.ids[0], out);
+                self.follow_up(one.ids[0], out);
             }
             return;
         }
@@ -161,10 +165,16 @@ impl Job {
         }
     }
 
-    /// Something from outside that is no row, tick or change of partitions.
+    /// Something from outside that is no row, tick or change of partitions. Without levels of
+    /// combination it is ignored at once.
     pub fn steer(&mut self, id: ItemId, steer: Steer, out: &mut Output) {
-        if !self.ignored_as_stopped(id, out) {
+        if self.ignored_as_stopped(id, out) {
+            return;
+        }
+        if self.query.levels().is_some() {
             self.enqueue(Queued::Steer { id, steer }, id, out);
+        } else {
+            out.ignored.push(Ignored { id, why: IgnoredWhy::NoLevels });
         }
     }
 

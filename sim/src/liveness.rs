@@ -8,15 +8,19 @@
 //! - L2 everybody but one does, the silent one has an idle timeout: every window closes;
 //! - L3 a wall clock moves the watermark, nobody speaks: every window closes once it is far enough;
 //! - L4 neither timeout nor wall clock, nobody speaks: nothing closes (founding text: the freeze);
-//! - L5 then the input ends: no state remains.
+//! - L5 then the input ends: no state remains;
+//! - L6 partitions that wait for others go on once those have caught up or are silent.
 //!
 //! Of L1 to L4 one is checked per trace; the draw decides where several can be. How many steps are
-//! granted: one that takes what is said, and one for each step by which a watermark may lag.
+//! granted: one that takes what is said, and one for each step by which a watermark may lag. What is
+//! said of windows holds for all state of a [`flow`].
 //!
 //! Invariant: what is appended makes the assumption true, so that a system that keeps the definition
 //! never fails here.
 
 pub mod continuation;
+mod flow;
+pub(crate) mod retention;
 
 use crate::invariant::{Observation, Skipped, Violation};
 use crate::run::Run;
@@ -25,7 +29,7 @@ use crate::trace::{Item, Trace};
 use continuation::Continuation;
 use plimsoll_engine::plan::check::CheckedPlan;
 use plimsoll_engine::plan::{OutputMode, Trigger};
-use plimsoll_engine::row::ItemId;
+use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
 
 /// L1.
@@ -38,6 +42,8 @@ pub const WALL: &str = "L3 wall_clock_closes";
 pub const FROZEN: &str = "L4 silence_closes_nothing";
 /// L5.
 pub const ENDS: &str = "L5 end_leaves_nothing";
+/// L6.
+pub const RESUMES: &str = "L6 paused_resumes";
 
 /// Steps after the one that took what was said.
 const LAG: usize = 3;
@@ -77,6 +83,9 @@ fn covered(trace: &Trace, cut: usize) -> Result<(), &'static str> {
 /// # Errors
 /// What is missing for it.
 pub fn continuation(trace: &Trace, cut: usize, draw: u64) -> Result<Story, &'static str> {
+    if let Some(it) = &trace.plan.flow {
+        return flow::story(trace, it, cut, draw);
+    }
     covered(trace, cut)?;
     let plan = trace.plan.watermark.as_ref().ok_or("a watermark")?;
     let base = Continuation::new(trace, cut);
@@ -108,15 +117,18 @@ pub fn continuation(trace: &Trace, cut: usize, draw: u64) -> Result<Story, &'sta
     let name = can[(draw % can.len() as u64) as usize];
     let timeout = timeout.unwrap_or(Span::ZERO) + Span(1);
     let behind = plan.fallback.map_or(Span::ZERO, |it| it.behind);
-    tell(name, base, timeout, behind, draw).ok_or("times that are not near the ends of i64")
+    let who = base.going_on();
+    let silent = who.get((draw / 8 % who.len().max(1) as u64) as usize).copied();
+    tell(name, base, timeout, behind, silent).ok_or("times that are not near the ends of i64")
 }
 
+/// What a story appends. In L2 `silent` says nothing.
 fn tell(
     name: &'static str,
     mut on: Continuation<'_>,
     timeout: Span,
     behind: Span,
-    draw: u64,
+    silent: Option<PartitionId>,
 ) -> Option<Story> {
     let nobody = (&[][..], EventTime::MIN);
     // What waits is taken first.
@@ -138,7 +150,7 @@ fn tell(
         }
         IDLES => {
             let mut who = on.going_on().to_vec();
-            who.remove((draw / 8 % who.len() as u64) as usize);
+            who.retain(|it| Some(*it) != silent);
             let far = on.far_ahead()?;
             on.tick(timeout);
             (0..=LAG).for_each(|_| on.step(&who, far));
@@ -166,7 +178,7 @@ pub fn check(
     draw: u64,
 ) -> Result<Option<Violation>, Skipped> {
     let story =
-        continuation(trace, cut, draw).map_err(|missing| Skipped { name: "L1 to L5", missing })?;
+        continuation(trace, cut, draw).map_err(|missing| Skipped { name: "L1 to L6", missing })?;
     let broken = |name, evidence| {
         let at = ItemId(cut as u64);
         Ok(Some(Violation { name, at, evidence }))
@@ -189,6 +201,10 @@ pub fn check(
             if let Some(evidence) = thawed(&seen, before) {
                 return broken(story.name, evidence);
             }
+        } else if story.name == RESUMES && story.until == done {
+            if let Some(evidence) = paused(&seen, done - cut) {
+                return broken(story.name, evidence);
+            }
         } else if (story.until == done || ended) && story.quiet_after != done {
             let name = if ended { ENDS } else { story.name };
             if let Some(evidence) = left(&seen, ended, story.trace.items.len() - cut) {
@@ -201,7 +217,8 @@ pub fn check(
 
 fn thawed(seen: &Observation<'_>, before: EventTime) -> Option<String> {
     use crate::trace::time_text::TimeText;
-    let (now, windows) = (seen.view.watermark, seen.output.firings.len());
+    let (now, written) = (seen.view.watermark, &seen.output.emissions.notes);
+    let windows = seen.output.firings.len() + written.len();
     if windows == 0 && now == before {
         return None;
     }
@@ -211,6 +228,16 @@ fn thawed(seen: &Observation<'_>, before: EventTime) -> Option<String> {
         TimeText(before),
         TimeText(now)
     ))
+}
+
+fn paused(seen: &Observation<'_>, appended: usize) -> Option<String> {
+    let found = seen.view.paused;
+    (0 < found).then(|| {
+        format!(
+            "whoever held others back has caught up or is silent ({appended} items appended): expected \
+             nobody to be paused, found {found} partitions"
+        )
+    })
 }
 
 fn left(seen: &Observation<'_>, ended: bool, appended: usize) -> Option<String> {

@@ -12,6 +12,7 @@
 //! Invariant: a model draws from its own streams only, so that adding one moves no other's draws.
 
 mod boundary;
+mod bounds;
 mod clock_skew;
 mod diurnal;
 mod extremes;
@@ -113,6 +114,10 @@ pub(crate) struct Draft<'e> {
     pub(crate) window: WindowSpec,
     /// The delay of the plan.
     pub(crate) delay: i64,
+    /// The delays of its inputs, which partitions go round.
+    pub(crate) delays: Vec<i64>,
+    /// The distances between rows at which a flow decides.
+    pub(crate) bounds: Vec<i64>,
     /// What arrives; until it is sorted in the order in which it was made.
     pub(crate) arrivals: Vec<Arrival>,
 }
@@ -185,6 +190,7 @@ enum Model {
     RetryingCollector(retrying_collector::RetryingCollector),
     Replay(replay::Replay),
     Boundary(boundary::Boundary),
+    Bounds(bounds::Bounds),
     PoisonedClock(poisoned_clock::PoisonedClock),
     Extremes(extremes::Extremes),
 }
@@ -207,6 +213,7 @@ pub(crate) const NAMES: &[&str] = &[
     "retrying_collector",
     "replay",
     "boundary",
+    "bounds",
     "poisoned_clock",
     "extremes",
 ];
@@ -235,6 +242,7 @@ impl Model {
             }
             "replay" => Self::Replay(replay::Replay::read(table)),
             "boundary" => Self::Boundary(boundary::Boundary::read(table)),
+            "bounds" => Self::Bounds(bounds::Bounds::read(table)),
             "poisoned_clock" => Self::PoisonedClock(poisoned_clock::PoisonedClock::read(table)),
             "extremes" => Self::Extremes(extremes::Extremes::read(table)),
             _ => return None,
@@ -259,6 +267,7 @@ impl Model {
             Self::RetryingCollector(it) => it.apply(draft, name),
             Self::Replay(it) => it.apply(draft, name),
             Self::Boundary(it) => it.apply(draft, name),
+            Self::Bounds(it) => it.apply(draft, name),
             Self::PoisonedClock(it) => it.apply(draft, name),
             Self::Extremes(it) => it.apply(draft, name),
         }
@@ -266,7 +275,10 @@ impl Model {
 
     /// Whether it looks at what arrived before a row, and so runs when the order is settled.
     const fn sees_the_order(&self) -> bool {
-        matches!(self, Self::Boundary(_) | Self::PoisonedClock(_) | Self::Extremes(_))
+        matches!(
+            self,
+            Self::Boundary(_) | Self::Bounds(_) | Self::PoisonedClock(_) | Self::Extremes(_)
+        )
     }
 }
 
@@ -328,6 +340,8 @@ pub(crate) mod examples {
                 offset: Span::ZERO,
             },
             delay: 2 * MINUTE,
+            delays: vec![2 * MINUTE],
+            bounds: Vec::new(),
             arrivals: Vec::new(),
         }
     }

@@ -15,12 +15,14 @@
 //!
 //! Invariant: the same text and the same seed give the same trace, item for item.
 
+mod bounds;
 mod embedded;
 mod heal;
 mod layout;
 pub(crate) mod reader;
 mod recipe;
 mod seed;
+mod spread;
 mod vary;
 
 #[cfg(test)]
@@ -28,7 +30,10 @@ mod reach;
 #[cfg(test)]
 mod tests;
 
-pub use embedded::{default_scenario, default_world, embedded};
+pub use embedded::{
+    default_scenario, default_world, embedded, flow_scenario, flow_world, sweep_scenario,
+    sweep_world, sweeps_a_flow,
+};
 pub use reader::ScenarioError;
 pub use seed::{SeedError, parse_seed};
 

@@ -8,13 +8,14 @@
 //! Invariant: a verdict is a function of the trace, the system and the options.
 
 use crate::invariant::oracle::OracleAgreement;
-use crate::invariant::{self, Skipped, Violation, twin};
+use crate::invariant::{self, Observation, Skipped, Violation, twin};
 use crate::liveness;
 use crate::reach::{Reach, Watch};
 use crate::run::Run;
 use crate::system::Make;
 use crate::trace::{Item, Trace};
-use plimsoll_engine::output::Fate;
+use plimsoll_engine::output::{EmissionKind, EmissionNote, Fate};
+use plimsoll_engine::plan::flow::Flow;
 use plimsoll_engine::row::ItemId;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,7 +48,7 @@ pub struct Verdict {
     pub rows: u64,
     /// Steps that the system ran.
     pub steps: u64,
-    /// Windows with state that closed.
+    /// Windows with state that closed; in a flow whatever left its last stage.
     pub windows_closed: u64,
     /// Rows that were late for some or all of their windows.
     pub late_rows: u64,
@@ -122,7 +123,10 @@ fn run(
         let looked = checks.observe(&seen).and_then(|()| oracle.observe(&seen));
         let late = |it: &&plimsoll_engine::output::RowRecord| matches!(it.fate, Fate::Late(_));
         verdict.late_rows += seen.output.records.iter().filter(late).count() as u64;
-        verdict.windows_closed += checks.past.steps.iter().map(|it| it.closed).sum::<u64>();
+        verdict.windows_closed += match &trace.plan.flow {
+            None => checks.past.steps.iter().map(|it| it.closed).sum(),
+            Some(it) => closed(it, &seen),
+        };
         watch.observe(&seen, &checks.past);
         verdict.reach = watch.reach();
         if let Err(violation) = looked {
@@ -135,6 +139,19 @@ fn run(
         .iter()
         .fold(0, |all, it| (all ^ it).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31));
     broken
+}
+
+/// What a flow closed: groups that left on time or as too long, and, of a flow without groups, rows
+/// and entries that left.
+fn closed(flow: &Flow, seen: &Observation<'_>) -> u64 {
+    let leaves = |it: &&EmissionNote| matches!(it.kind, EmissionKind::OnTime | EmissionKind::Span);
+    let written = seen.output.emissions.notes.iter().filter(leaves).count() as u64;
+    let last = flow.stages.iter().rposition(|it| !it.is_stateless());
+    let removed = |at: usize| {
+        let of_stage = seen.output.stages.iter().filter(|it| it.stage == at);
+        of_stage.map(|it| it.removed).sum()
+    };
+    if 0 < written { written } else { last.map_or(0, removed) }
 }
 
 /// Twins and liveness.

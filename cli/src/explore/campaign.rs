@@ -6,6 +6,7 @@
 //! Invariant: a campaign is a function of its seeds.
 
 use plimsoll_engine::plan::OutputMode;
+use plimsoll_engine::plan::flow::Flow;
 use plimsoll_sim::invariant::Violation;
 use plimsoll_sim::reach::Reach;
 use plimsoll_sim::trace::Trace;
@@ -48,11 +49,13 @@ pub(crate) struct Campaign {
     pub(crate) worlds: BTreeMap<String, u64>,
 }
 
-/// Whether a plan ever closes a window.
+/// Whether a plan ever closes a window, or lets other state go.
 pub(crate) fn closes(trace: &Trace) -> bool {
-    trace.plan.watermark.is_some()
-        && trace.plan.operator.is_some()
-        && trace.plan.output != OutputMode::Complete
+    let plan = &trace.plan;
+    let keeps = |it: &Flow| it.stages.iter().any(|it| !it.is_stateless());
+    plan.watermark.is_some()
+        && (plan.operator.is_some() || plan.flow.as_ref().is_some_and(keeps))
+        && plan.output != OutputMode::Complete
 }
 
 impl Campaign {

@@ -190,7 +190,18 @@ impl Sources {
 
     /// Something arrived from a partition.
     pub fn hear(&mut self, partition: PartitionId, at: ProcTime) {
-        self.of_input(partition).for_each(|it| it.generator.hear(partition, at));
+        let mut heard = None;
+        for it in self.of_input(partition).filter(|it| it.generator.hears()) {
+            it.generator.hear(partition, at);
+            let members = it.generator.members();
+            let slot = members.binary_search_by_key(&partition, |it| it.partition);
+            heard = heard.or(slot.ok().map(|it| members[it]));
+        }
+        // An idle one is active at once, not only when a step has taken the item.
+        let slot = self.members.binary_search_by_key(&partition, |it| it.partition);
+        if let (Some(heard), Ok(slot)) = (heard, slot) {
+            self.members[slot] = heard;
+        }
     }
 
     /// A tick: judges silence. Says how far the clock has come: where there are levels, it may stop
@@ -333,10 +344,11 @@ impl Sources {
             (None, Policy::Min) => values.min_by_key(|it| it.watermark),
             (None, Policy::Max) => values.max_by_key(|it| it.watermark),
         };
-        // The same value may have another reason now: data that have come as far as the clock.
+        // At equality it is the newer candidate that explains the value.
+        let last = self.in_force;
         let differs = |it: &InForce| {
-            let old = (self.in_force.watermark, self.in_force.candidate);
-            old.0 <= it.watermark && old != (it.watermark, it.candidate)
+            last.watermark < it.watermark
+                || last.watermark == it.watermark && last.candidate != it.candidate
         };
         if let Some(new) = new.filter(differs) {
             self.in_force = InForce { since_step: step, ..new };

@@ -7,6 +7,7 @@
 //!
 //! Invariant: the items make sense after the first `cut` items of the trace, whatever they are.
 
+use super::retention;
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::{GuardAction, Trigger};
 use plimsoll_engine::row::PartitionId;
@@ -56,7 +57,12 @@ impl<'a> Continuation<'a> {
                 Item::Finish(partition) => finished.push(partition),
                 Item::Remove(_) => it.removed = true,
                 Item::Tick(span) => it.now = it.now.max(it.now + span),
-                Item::Probe | Item::Batch | Item::Checkpoint | Item::Crash { .. } | Item::End => {}
+                Item::Probe
+                | Item::Batch
+                | Item::Steer(_)
+                | Item::Checkpoint
+                | Item::Crash { .. }
+                | Item::End => {}
             }
         }
         it.going_on = it.named.iter().copied().filter(|it| !finished.contains(it)).collect();
@@ -96,8 +102,15 @@ impl<'a> Continuation<'a> {
     /// After every window that may have state: `None` where no row came, or where the numbers come near
     /// their ends.
     pub fn last_end(&self) -> Option<EventTime> {
-        let window = self.trace.plan.operator.as_ref()?.window;
-        let end = self.horizon? + window.size;
+        let plan = &self.trace.plan;
+        if plan.flow.is_none() && plan.operator.is_none() {
+            return None;
+        }
+        let gap = match &plan.flow {
+            Some(it) => retention::gap(self.trace, it).ok()?,
+            None => Span::ZERO,
+        };
+        let end = self.horizon? + retention::kept(plan, gap);
         let near = |it: i64| EventTime::LEGAL / 4 < it.saturating_abs();
         (!near(end.0) && !near(self.now.0)).then_some(end)
     }
@@ -106,9 +119,13 @@ impl<'a> Continuation<'a> {
     /// far as a guard wants it to.
     pub fn far_ahead(&mut self) -> Option<EventTime> {
         let end = self.last_end()?;
-        let watermark = self.trace.plan.watermark.as_ref()?;
-        let slide = self.trace.plan.operator.as_ref()?.window.slide;
-        let far = end + watermark.delay + slide;
+        let plan = &self.trace.plan;
+        let watermark = plan.watermark.as_ref()?;
+        let slide = match (&plan.flow, &plan.operator) {
+            (Some(_), _) => end.since(self.horizon?),
+            (None, operator) => operator.as_ref()?.window.slide,
+        };
+        let far = end + retention::delay(plan) + slide;
         let guard = watermark.guard.filter(|it| it.action != GuardAction::Accept);
         if let Some(guard) = guard {
             self.tick((EventTime(far.0) - guard.ahead).since(EventTime(self.now.0)));
@@ -148,6 +165,16 @@ impl<'a> Continuation<'a> {
                 self.items.push(Item::Batch);
             }
         }
+    }
+
+    /// The clock stands, and is looked at.
+    pub fn probe(&mut self) {
+        self.items.push(Item::Probe);
+    }
+
+    /// The trace that goes on.
+    pub const fn trace(&self) -> &'a Trace {
+        self.trace
     }
 
     /// A batch ends, where batches are cut by items.

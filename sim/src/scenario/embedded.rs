@@ -37,7 +37,30 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("two_batches_behind", include_str!("../../../scenarios/two_batches_behind.toml")),
     ("extremes", include_str!("../../../scenarios/extremes.toml")),
     ("long_run", include_str!("../../../scenarios/long_run.toml")),
+    ("visits_of_a_user", include_str!("../../../scenarios/visits_of_a_user.toml")),
+    ("visits_by_row", include_str!("../../../scenarios/visits_by_row.toml")),
+    ("sent_again", include_str!("../../../scenarios/sent_again.toml")),
+    ("impressions_and_clicks", include_str!("../../../scenarios/impressions_and_clicks.toml")),
+    ("clicks_fall_behind", include_str!("../../../scenarios/clicks_fall_behind.toml")),
+    ("same_window", include_str!("../../../scenarios/same_window.toml")),
+    ("price_at_the_time", include_str!("../../../scenarios/price_at_the_time.toml")),
+    ("early_and_late_figures", include_str!("../../../scenarios/early_and_late_figures.toml")),
+    ("united_feeds", include_str!("../../../scenarios/united_feeds.toml")),
+    ("silent_input", include_str!("../../../scenarios/silent_input.toml")),
+    ("figures_of_figures", include_str!("../../../scenarios/figures_of_figures.toml")),
+    ("joined_then_counted", include_str!("../../../scenarios/joined_then_counted.toml")),
+    ("counted_rows", include_str!("../../../scenarios/counted_rows.toml")),
+    ("aligned_sources", include_str!("../../../scenarios/aligned_sources.toml")),
+    ("steps_without_data", include_str!("../../../scenarios/steps_without_data.toml")),
+    ("rows_without_a_time", include_str!("../../../scenarios/rows_without_a_time.toml")),
+    ("restarts_of_a_flow", include_str!("../../../scenarios/restarts_of_a_flow.toml")),
 ];
+
+/// Where the worlds of flows begin in the list.
+const FLOWS: usize = 22;
+
+/// In how many seeds of 1,000 a sweep has the world of a flow.
+const SHARE: u32 = 450;
 
 /// The world that is too long for a sweep over seeds.
 const LONG: &str = "long_run";
@@ -47,11 +70,14 @@ pub const fn embedded() -> &'static [(&'static str, &'static str)] {
     EMBEDDED
 }
 
-/// The embedded worlds that a sweep draws from.
-fn short() -> &'static [Scenario] {
-    static PARSED: OnceLock<Vec<Scenario>> = OnceLock::new();
-    PARSED.get_or_init(|| {
-        let short = EMBEDDED.iter().filter(|it| it.0 != LONG);
+/// The embedded worlds of flows.
+pub(super) fn of_flows() -> &'static [(&'static str, &'static str)] {
+    &EMBEDDED[FLOWS..]
+}
+
+fn parsed(place: &'static OnceLock<Vec<Scenario>>, texts: &[(&str, &str)]) -> &'static [Scenario] {
+    place.get_or_init(|| {
+        let short = texts.iter().filter(|it| it.0 != LONG);
         let parse = |(name, text): &(&str, &str)| match Scenario::parse(text) {
             Ok(it) => it,
             Err(errors) => panic!("the embedded world {name} has mistakes: {errors:?}"),
@@ -60,13 +86,47 @@ fn short() -> &'static [Scenario] {
     })
 }
 
-/// The embedded scenario that these draws choose.
+/// The embedded world of a plain plan that these draws choose.
 pub fn default_scenario(entropy: &Entropy<'_>) -> &'static Scenario {
-    entropy.stream("scenario").choose(short())
+    static PARSED: OnceLock<Vec<Scenario>> = OnceLock::new();
+    entropy.stream("scenario").choose(parsed(&PARSED, &EMBEDDED[..FLOWS]))
 }
 
-/// The world of a seed where no scenario is named.
+/// The embedded world of a flow that these draws choose.
+pub fn flow_scenario(entropy: &Entropy<'_>) -> &'static Scenario {
+    static PARSED: OnceLock<Vec<Scenario>> = OnceLock::new();
+    entropy.stream("scenario of a flow").choose(parsed(&PARSED, &EMBEDDED[FLOWS..]))
+}
+
+/// Whether a sweep has the world of a flow here.
+fn is_of_a_flow(entropy: &Entropy<'_>) -> bool {
+    entropy.stream("plain or flow").chance(SHARE)
+}
+
+/// The embedded world that a sweep over all of them has here.
+pub fn sweep_scenario(entropy: &Entropy<'_>) -> &'static Scenario {
+    if is_of_a_flow(entropy) { flow_scenario(entropy) } else { default_scenario(entropy) }
+}
+
+/// The plain world of a seed.
 pub fn default_world(seed: u64) -> World {
     let entropy = Entropy::from_seed(seed);
     default_scenario(&entropy).world_from(&entropy)
+}
+
+/// The flow's world of a seed.
+pub fn flow_world(seed: u64) -> World {
+    let entropy = Entropy::from_seed(seed);
+    flow_scenario(&entropy).world_from(&entropy)
+}
+
+/// The world that a sweep has at a seed.
+pub fn sweep_world(seed: u64) -> World {
+    let entropy = Entropy::from_seed(seed);
+    sweep_scenario(&entropy).world_from(&entropy)
+}
+
+/// Whether the world that a sweep has at a seed is that of a flow.
+pub fn sweeps_a_flow(seed: u64) -> bool {
+    is_of_a_flow(&Entropy::from_seed(seed))
 }

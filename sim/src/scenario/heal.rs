@@ -10,6 +10,7 @@
 use super::layout::Layout;
 use super::reader::Reader;
 use crate::entropy::{Entropy, Stream};
+use crate::liveness::retention;
 use crate::model::Arrival;
 use crate::trace::Item;
 use plimsoll_engine::plan::{Effective, Trigger};
@@ -79,6 +80,8 @@ fn step(layout: &mut Layout<'_>) {
             let since = layout.now - layout.trace.clock.0;
             layout.tick(every.0 - since.rem_euclid(every.0));
         }
+        // Where levels combine at probes only, somebody has to ask.
+        Trigger::Row if layout.probes() => layout.item(Item::Probe),
         Trigger::Row | Trigger::Once | Trigger::AvailableNow(_) => {}
     }
 }
@@ -86,10 +89,14 @@ fn step(layout: &mut Layout<'_>) {
 /// Appends healing and draining.
 pub(super) fn heal(layout: &mut Layout<'_>, phases: &Phases, entropy: &Entropy<'_>, last: i64) {
     let mut own = entropy.stream("heal");
-    let operator = layout.trace.plan.operator.as_ref();
-    let (size, slide) = operator.map_or((1, 1), |it| (it.window.size.0, it.window.slide.0));
-    let watermark = layout.trace.plan.watermark.as_ref();
-    let delay = watermark.map_or(0, |it| it.delay.0);
+    let plan = &layout.trace.plan;
+    let (size, slide) = match (&plan.operator, &plan.flow) {
+        (Some(it), _) => (it.window.size.0, it.window.slide.0),
+        (None, Some(_)) => (retention::kept(plan, layout.gap_most()).0, layout.slide),
+        (None, None) => (1, 1),
+    };
+    let watermark = plan.watermark.as_ref();
+    let delay = retention::delay(plan).0;
     let lag = watermark.map_or(Effective::NextBatch, |it| it.effective);
     let rounds = own.range(phases.rounds[0], phases.rounds[1]);
     // Past the end of the last window by the delay, and a little more.

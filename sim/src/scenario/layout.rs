@@ -7,13 +7,16 @@
 //!
 //! Invariant: items stand in the order of arrival, and nothing here looks at what a row says.
 
-use super::vary::Measure;
-use super::{Scenario, World, heal};
+use super::spread::Spread;
+use super::vary::flow::GAP;
+use super::vary::{Drawn, Measure};
+use super::{Scenario, World, bounds, heal};
 use crate::entropy::{Entropy, Stream};
 use crate::fault::Strikes;
 use crate::model::{Arrival, Draft, What};
 use crate::trace::{Item, RowItem, Trace};
-use plimsoll_engine::plan::{Plan, Trigger, WindowSpec};
+use plimsoll_engine::plan::flow::StagePlan;
+use plimsoll_engine::plan::{Effective, Plan, Trigger, WindowSpec};
 use plimsoll_engine::row::{ColumnKind, Dictionary, PartitionId};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
 use plimsoll_engine::watermark::member::Adoption;
@@ -25,7 +28,12 @@ enum Role {
     Key,
     Text,
     Value,
+    /// The value once more, as so many parts of this length; 1 is no gap at all.
+    Gap(i64),
 }
+
+/// More parts than this are no gap that a world can close.
+const GAP_PARTS: i64 = 12;
 
 /// A trace that is being laid out.
 pub(super) struct Layout<'e> {
@@ -34,9 +42,12 @@ pub(super) struct Layout<'e> {
     pub(super) now: i64,
     /// Event time that the traffic covers.
     pub(super) span: i64,
+    /// Distance of window starts, or what a world takes for it.
+    pub(super) slide: i64,
     /// How many partitions were named.
     pub(super) partitions: u32,
     roles: Vec<Role>,
+    spread: Spread,
     /// The code of each key's text, or -1; text codes are given out in the order of first sight.
     codes: Vec<i64>,
     strikes: Option<Strikes<'e>>,
@@ -54,8 +65,9 @@ pub(super) fn world(scenario: &Scenario, entropy: &Entropy<'_>) -> World {
     let scale = *shape.choose(&size.units);
     let start = *shape.choose(&size.starts);
     let span = (shape.range(size.span[0], size.span[1]) / scale).max(windows);
-    let plan =
-        scenario.vary.draw(&scenario.plan, entropy, &Measure { span, windows, scale, items });
+    let measure = Measure { span, windows, scale, items };
+    let Drawn { plan, speaking } = scenario.vary.draw(&scenario.plan, entropy, &measure);
+    let spread = Spread::new(&plan, speaking);
     let mut pace = entropy.stream("pace");
     let batch = pace.range(2, 6);
     let rows = rows(items - scenario.phases.cost(partitions, plan.trigger), batch, plan.trigger);
@@ -69,12 +81,14 @@ pub(super) fn world(scenario: &Scenario, entropy: &Entropy<'_>) -> World {
         keys: keys as u32,
         window: grid(&plan, span, windows),
         delay: plan.watermark.as_ref().map_or(0, |it| it.delay.0),
+        delays: bounds::delays(&plan, speaking),
+        bounds: bounds::of(&plan),
         arrivals: Vec::new(),
     };
     scenario.models.iter().for_each(|it| it.apply(&mut draft, false));
     draft.sort();
     scenario.models.iter().for_each(|it| it.apply(&mut draft, true));
-    let mut layout = Layout::new(plan, &draft, items);
+    let mut layout = Layout::new(plan, spread, &draft, items);
     layout.strikes = Some(scenario.faults.draw(entropy, draft.partitions));
     layout.chaos(&draft, &mut pace, batch);
     let chaos_len = layout.trace.items.len();
@@ -94,8 +108,19 @@ fn rows(items: i64, batch: i64, trigger: Trigger) -> i64 {
 fn grid(plan: &Plan, span: i64, windows: i64) -> WindowSpec {
     let slide = Span((span / windows).max(1));
     let none = WindowSpec { size: slide, slide, offset: Span::ZERO };
-    let drawn = plan.operator.as_ref().map_or(none, |it| it.window);
+    let drawn = plan.operator.as_ref().map(|it| it.window);
+    let of_flow = plan.flow.as_ref().and_then(|it| it.stages.iter().find_map(window));
+    let drawn = drawn.or(of_flow).unwrap_or(none);
     if drawn.size.0 < 1 || drawn.slide.0 < 1 { none } else { drawn }
+}
+
+/// The windows of a stage.
+fn window(stage: &StagePlan) -> Option<WindowSpec> {
+    match stage {
+        StagePlan::Window(it) => Some(it.window),
+        StagePlan::Join(it) => it.window,
+        _ => None,
+    }
 }
 
 /// The largest event time that is not absurd.
@@ -105,12 +130,15 @@ fn last(draft: &Draft<'_>, now: i64) -> i64 {
     times.max().unwrap_or(now).max(draft.start)
 }
 
-fn roles(plan: &Plan) -> Vec<Role> {
+fn roles(plan: &Plan, window: WindowSpec) -> Vec<Role> {
     let keys = plan.operator.as_ref().map_or(&[][..], |it| &it.keys);
     let role = |(n, it): (usize, &plimsoll_engine::row::ColumnSpec)| match it.kind {
         ColumnKind::Time => Role::Time,
         ColumnKind::Text => Role::Text,
         ColumnKind::Integer if keys.iter().any(|key| key.0 == n) => Role::Key,
+        ColumnKind::Integer if plan.flow.is_some() && it.name == GAP => {
+            Role::Gap((window.slide.0 / 6).max(1))
+        }
         ColumnKind::Integer => Role::Value,
     };
     plan.schema.columns.iter().enumerate().map(role).collect()
@@ -125,12 +153,13 @@ fn text(key: u32) -> String {
 }
 
 impl<'e> Layout<'e> {
-    fn new(plan: Plan, draft: &Draft<'_>, items: i64) -> Self {
-        let roles = roles(&plan);
+    fn new(plan: Plan, spread: Spread, draft: &Draft<'_>, items: i64) -> Self {
+        let roles = roles(&plan, draft.window);
         let room = draft.arrivals.len() + items as usize;
         Self {
             now: draft.start,
             span: draft.span,
+            slide: draft.window.slide.0,
             partitions: draft.partitions,
             codes: vec![-1; draft.keys as usize + 2],
             strikes: None,
@@ -142,15 +171,30 @@ impl<'e> Layout<'e> {
                 plan,
             },
             roles,
+            spread,
         }
+    }
+
+    /// The longest gap that a row says.
+    pub(super) fn gap_most(&self) -> Span {
+        let part = self.roles.iter().find_map(|it| match it {
+            Role::Gap(part) => Some(*part),
+            _ => None,
+        });
+        Span(part.map_or(0, |it| it * GAP_PARTS))
+    }
+
+    /// Whether the watermark moves at probes.
+    pub(super) fn probes(&self) -> bool {
+        self.trace.plan.watermark.as_ref().is_some_and(|it| it.effective == Effective::Probe)
     }
 
     /// An item, after the fault that may strike before it.
     pub(super) fn item(&mut self, item: Item) {
         if let Some(fault) = self.strikes.as_mut().and_then(Strikes::strike) {
-            self.trace.items.push(fault);
+            self.trace.items.push(self.spread.item(fault));
         }
-        self.trace.items.push(item);
+        self.trace.items.push(self.spread.item(item));
     }
 
     /// The clock moves.
@@ -171,6 +215,9 @@ impl<'e> Layout<'e> {
                         Role::Key => it.key.map(i64::from),
                         Role::Text => it.key.map(|key| self.code(key)),
                         Role::Value => it.value,
+                        Role::Gap(part) => {
+                            it.value.map(|it| (it.saturating_sub(1)).clamp(-1, GAP_PARTS) * part)
+                        }
                     };
                     self.trace.cells.push(cell);
                 }

@@ -5,12 +5,17 @@
 //! relative to the world: windows so that the world holds as many as it says, everything else in
 //! parts of a window. A world without a closed window or a late row would test nothing.
 //!
+//! A world of flows names their families; then the plan's windows and lineage give way to what a
+//! family draws ([`flow`]).
+//!
 //! Invariant: a knob that is not freed is as in the plan, divided by the world's unit.
 
+pub(super) mod flow;
 mod parts;
 
 use super::reader::Reader;
 use crate::entropy::Entropy;
+use flow::{FLOW, Family};
 use plimsoll_engine::plan::{
     AllIdle, Effective, Fallback, GeneratorPlan, Guard, GuardAction, IdlePlan, LatePolicy,
     LateRule, OutputMode, Plan, Rejoin, Sink, Trigger, WatermarkPlan, WindowSpec,
@@ -172,6 +177,16 @@ pub(super) struct Vary {
     trigger: Knob<Begin>,
     keys: Knob<bool>,
     aggregates: Knob<usize>,
+    flow: Knob<Family>,
+}
+
+/// A plan that was drawn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Drawn {
+    /// The plan.
+    pub(super) plan: Plan,
+    /// How many of its inputs, the first ones, say anything; `None` for a plain plan.
+    pub(super) speaking: Option<u32>,
 }
 
 /// What the plan is drawn for.
@@ -196,6 +211,8 @@ impl Vary {
             everything: table.flag("everything"),
             except: table.list("except", "the name of a knob", known).unwrap_or_default(),
         };
+        // A flow is no rule of a plain plan: who wants one says so.
+        let named = Free { everything: false, except: Vec::new() };
         let it = &mut table;
         let read = Self {
             window: Knob::read(it, &free, "window", WINDOW),
@@ -214,15 +231,19 @@ impl Vary {
             trigger: Knob::read(it, &free, "trigger", TRIGGER),
             keys: Knob::read(it, &free, "key", KEYED),
             aggregates: Knob::read(it, &free, "agg", AGGREGATES),
+            flow: Knob::read(it, &named, "flow", FLOW),
         };
         table.finish();
         read
     }
 
     /// Draws a plan.
-    pub(super) fn draw(&self, fixed: &Plan, entropy: &Entropy<'_>, of: &Measure) -> Plan {
+    pub(super) fn draw(&self, fixed: &Plan, entropy: &Entropy<'_>, of: &Measure) -> Drawn {
         let mut plan = fixed.clone();
         parts::scale(&mut plan, of.scale);
+        if let Some(family) = self.flow.draw(entropy, "flow") {
+            return self.draw_flow(family, plan, entropy, of);
+        }
         if let Some(operator) = &mut plan.operator {
             if let Some(shape) = self.window.draw(entropy, "window") {
                 operator.window = parts::window(shape, entropy, of);
@@ -255,7 +276,25 @@ impl Vary {
         if let Some(begin) = self.trigger.draw(entropy, "trigger") {
             plan.trigger = self.trigger_of(begin, &plan, entropy, slide, of);
         }
-        plan
+        let speaking = plan.flow.as_ref().map(|it| it.inputs.len() as u32);
+        Drawn { plan, speaking }
+    }
+
+    fn draw_flow(
+        &self,
+        family: Family,
+        mut plan: Plan,
+        entropy: &Entropy<'_>,
+        of: &Measure,
+    ) -> Drawn {
+        let slide = (of.span / of.windows).max(1);
+        self.draw_watermark(&mut plan, entropy, slide);
+        if let Some(begin) = self.trigger.draw(entropy, "trigger") {
+            plan.trigger = self.trigger_of(begin, &plan, entropy, slide, of);
+        }
+        let mode = self.output.draw(entropy, "output").unwrap_or(plan.output);
+        let speaking = flow::draw(family, &mut plan, mode, entropy, of);
+        Drawn { plan, speaking: Some(speaking) }
     }
 
     fn draw_watermark(&self, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64) {

@@ -4,6 +4,7 @@
 
 use crate::system::{System, View};
 use crate::trace::Trace;
+use plimsoll_engine::flow::source::levels::Leveled;
 use plimsoll_engine::job::Job;
 use plimsoll_engine::output::Output;
 use plimsoll_engine::plan::check::CheckedPlan;
@@ -11,7 +12,8 @@ use plimsoll_engine::plan::problem::Problem;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::snapshot::RestoreRules;
 use plimsoll_engine::time::{EventTime, ProcTime};
-use plimsoll_engine::watermark::member::Change;
+use plimsoll_engine::watermark::levels::{Standing, Steer};
+use plimsoll_engine::watermark::member::{Change, Member};
 
 /// The engine under test.
 #[derive(Debug)]
@@ -48,6 +50,12 @@ impl Engine {
         Self { rules, ..self }
     }
 
+    fn paused(&self) -> u64 {
+        let Some(levels) = self.job.levels().map(Leveled::levels) else { return 0 };
+        let paused = |it: &&Member| levels.standing(it.partition) == Standing::Paused;
+        self.job.members().iter().filter(paused).count() as u64
+    }
+
     /// The job itself, for reading.
     pub const fn job(&self) -> &Job {
         &self.job
@@ -76,6 +84,10 @@ impl System for Engine {
 
     fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output) {
         self.job.change(id, change, at, out);
+    }
+
+    fn steer(&mut self, id: ItemId, steer: Steer, out: &mut Output) {
+        self.job.steer(id, steer, out);
     }
 
     fn batch(&mut self, id: ItemId, out: &mut Output) {
@@ -111,6 +123,7 @@ impl System for Engine {
             groups: (deep || self.shallow).then(|| self.job.groups()),
             oldest_end: self.job.oldest_end(),
             stopped: self.job.stopped(),
+            paused: self.paused(),
         }
     }
 }

@@ -203,7 +203,10 @@ fn stage(ours: &StageExpected, theirs: &StageRecord) -> Option<String> {
 fn remarks(ours: &[RemarkExpected], theirs: &[Remark]) -> Option<String> {
     let mut left = ours.to_vec();
     for it in theirs {
-        match left.iter().position(|ours| is_same(ours, it)) {
+        // Between stages ids may differ: what is certain comes first.
+        let same = left.iter().enumerate().filter(|ours| is_same(ours.1, it));
+        let same = same.min_by_key(|(_, ours)| (ours.kind != it.kind, !ours.certain));
+        match same.map(|it| it.0) {
             Some(at) => _ = left.remove(at),
             None => return Some(format!("nothing is contradicted: {it:?}; expected {ours:?}")),
         }

@@ -162,6 +162,7 @@ fn changed(at: u64, change: impl Fn(&mut Shown)) -> Option<Violation> {
             groups: None,
             oldest_end: None,
             stopped: shown.stopped,
+            paused: 0,
         };
         let seen = Observation { trace: &trace, id, item, output: &shown.output, view };
         let verdict = agreement.observe(&seen);

@@ -122,7 +122,8 @@ impl Stage for AsOf {
         let (due, waiting) =
             std::mem::take(&mut self.waiting).into_iter().partition(|it| it.time < evict);
         self.waiting = waiting;
-        let due: Vec<Kept> = due;
+        let mut due: Vec<Kept> = due;
+        due.sort_by_key(|it| it.time);
         out.removed += due.len() as u64;
         due.into_iter().for_each(|it| self.write(it, out));
         out.removed += self.let_go(evict);

@@ -1,18 +1,21 @@
 //! Which value judges and removes at which stage.
 //!
 //! The first stateful stage has the bounds of the step; behind it every stage sees what the one
-//! before lets through: a join the least of w_L, w_R, w_R - b' and w_L + a', a stage with allowed
-//! lateness l w - l, count and global windows nothing; +inf always passes.
+//! before lets through: a join the least of w_L, w_R, w_R - b' and w_L + a' (the last two less the
+//! grace where it counts for the expiry, and one less where a row stays at a bound at which it is late), a stage with allowed lateness l w - l, count and global windows nothing;
+//! +inf always passes.
 //!
 //! Readings. b' and a' of a join are those by which its rows leave (with `loosest` the loosest);
-//! without them, and with windows the window's size - 1 each way. Before the first pass the value
-//! that evicted last is the first W; a pass in which nothing leaves does not change it. At the end of input every stage has +inf and judges nobody.
+//! a join in windows lets through the start of the first window that it still holds. Before the first
+//! pass the value that evicted last is the first W; a pass in which nothing leaves does not change it.
+//! At the end of input every stage has +inf and judges nobody.
 //!
 //! Invariant: under `Previous` a later stage judges by what evicted before it in the pass before.
 //! Source: semantics 9.
 
-use super::join::Reach;
+use super::join::{Reach, window_start};
 use super::source::Values;
+use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{Chain, Flow, Sides, StagePlan};
 use plimsoll_engine::time::EventTime;
 
@@ -123,9 +126,18 @@ fn through(stage: &StagePlan, [left, right]: [EventTime; 2]) -> EventTime {
             if least == EventTime::MAX {
                 return least;
             }
+            if it.window.is_some() {
+                return window_start(it, least).unwrap_or(least);
+            }
             let reach = Reach::of(it);
-            let less = |w: EventTime, by: Option<i128>| by.map_or(EventTime::MIN, |by| back(w, by));
-            least.min(less(right, reach.upper)).min(less(left, reach.lower.map(|it| -it)))
+            let stays = it.late == LateRule::EventInclusive && !it.expiry.at_bound;
+            let grace = if it.expiry.with_grace { it.grace.0 } else { 0 };
+            let more = i128::from(stays) + i128::from(grace);
+            let less =
+                |w: EventTime, by: Option<i128>| by.map_or(EventTime::MIN, |by| back(w, by + more));
+            back(least, it.grace.0.into())
+                .min(less(right, reach.upper))
+                .min(less(left, reach.lower.map(|it| -it)))
         }
         StagePlan::Window(it) => least - it.lateness,
         StagePlan::Session(it) => least - it.lateness,

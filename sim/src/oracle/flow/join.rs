@@ -6,16 +6,18 @@
 //!
 //! Readings. The order of fates: no time, late, then the condition on a side alone. Under
 //! [`NullTime::Epoch`] a row without a time is stored, meets nobody, and only +inf removes it, with
-//! the null row that it is owed. `WindowEnd` and a window's expiry do not count the grace. A left row
+//! the null row that it is owed. The grace counts for a window's expiry, but not under
+//! `WindowEnd`. A left row
 //! that semi has written is gone at once; under anti a matched left row stays until its bound. The
-//! time of a semi, anti or null row is that of its one row. A side is judged where its own time is linked
+//! time of a semi, anti or null row is that of its one row. Partners of a row are written in the order
+//! of their times, and so is what leaves in one pass, left rows first. A side is judged where its own time is linked
 //! to a watermark, and leaves where the other's is.
 //!
 //! Invariant: a row gets at most one null row, and none once it has met somebody. Source: semantics 6.
 
 mod reach;
 
-pub(super) use reach::Reach;
+pub(super) use reach::{Reach, window_start};
 
 use super::published::Memory;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
@@ -124,7 +126,11 @@ impl Join {
     fn probe(&mut self, side: usize, mut row: Stored, evict: EventTime, out: &mut Happening) {
         let mut others = std::mem::take(&mut self.stored[1 - side]);
         let mut gone = Vec::new();
-        for (at, other) in others.iter_mut().enumerate() {
+        // Partners in the order of their times, then of their arrival.
+        let mut order: Vec<_> = (0..others.len()).collect();
+        order.sort_by_key(|at| others[*at].time);
+        for at in order {
+            let other = &mut others[at];
             let (left, right) = if side == LEFT { (&row, &*other) } else { (&*other, &row) };
             if !self.meet(left, right) {
                 continue;
@@ -145,6 +151,7 @@ impl Join {
             (row.matched, other.matched) = (true, true);
         }
         out.removed += gone.len() as u64;
+        gone.sort_unstable();
         for at in gone.into_iter().rev() {
             others.remove(at);
         }
@@ -204,10 +211,11 @@ impl Stage for Join {
         }
         for side in [LEFT, 1] {
             let stored = std::mem::take(&mut self.stored[side]);
-            let (gone, kept): (Vec<_>, _) =
+            let (mut gone, kept): (Vec<_>, _) =
                 stored.into_iter().partition(|it| self.leaves(side, it, evict[side]));
             self.stored[side] = kept;
             out.removed += gone.len() as u64;
+            gone.sort_by_key(|it| it.time.unwrap_or(EventTime::MAX));
             for row in gone {
                 if self.owed(side) && !row.matched {
                     self.publish(side, row, out);

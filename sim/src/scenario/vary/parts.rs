@@ -25,7 +25,7 @@ pub(super) fn window(shape: Shape, entropy: &Entropy<'_>, of: &Measure) -> Windo
 }
 
 /// A span that a person can read, where it is long enough for one.
-fn round(span: i64) -> i64 {
+pub(super) fn round(span: i64) -> i64 {
     let unit = match span {
         1_200_000.. => 60_000,
         20_000.. => 1_000,
@@ -62,6 +62,9 @@ pub(super) fn scale(plan: &mut Plan, by: i64) {
     }
     if let Trigger::Interval(every) = &mut plan.trigger {
         divide(every);
+    }
+    if let Some(it) = &mut plan.flow {
+        super::flow::scale(it, by);
     }
     let Some(watermark) = &mut plan.watermark else { return };
     divide(&mut watermark.delay);

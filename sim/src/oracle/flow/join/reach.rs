@@ -7,8 +7,9 @@
 //! Source: semantics 6.
 
 use crate::oracle::windows::Grid;
+use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{JoinPlan, Range};
-use plimsoll_engine::time::EventTime;
+use plimsoll_engine::time::{EventTime, Span};
 
 /// The bounds by which rows leave: r.t - l.t is in [lower, upper], where there is one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,12 +41,21 @@ pub(super) fn window_end(plan: &JoinPlan, time: EventTime) -> Option<EventTime> 
     Some(EventTime(grid.end(grid.starts(time).first)))
 }
 
+/// How long after its end a window's rows stay.
+fn window_grace(plan: &JoinPlan) -> Span {
+    let counts = plan.expiry.with_grace && plan.late != LateRule::WindowEnd;
+    if counts { plan.grace } else { Span::ZERO }
+}
+
+/// The least time of a row whose window has not ended at w.
+pub(in crate::oracle::flow) fn window_start(plan: &JoinPlan, w: EventTime) -> Option<EventTime> {
+    let window = plan.window.filter(|_| w.is_finite())?;
+    let start = Grid::new(window).frame(w - window_grace(plan));
+    Some(EventTime(i64::try_from(start).unwrap_or(i64::MIN + 1)))
+}
+
 impl Reach {
     pub(in crate::oracle::flow) fn of(plan: &JoinPlan) -> Self {
-        if let Some(window) = plan.window {
-            let most = i128::from(window.size.0) - 1;
-            return Self { lower: Some(-most), upper: Some(most) };
-        }
         let lowers = plan.ranges.iter().filter_map(lower);
         let uppers = plan.ranges.iter().filter_map(upper);
         if plan.expiry.loosest {
@@ -76,7 +86,7 @@ impl Reach {
         w: EventTime,
     ) -> bool {
         if let Some(end) = window_end(plan, time) {
-            return end <= w;
+            return end + window_grace(plan) <= w;
         }
         let Some(by) = self.after(plan, side).filter(|_| w != EventTime::MIN) else { return false };
         let last = i128::from(time.0) + by;
@@ -86,7 +96,7 @@ impl Reach {
     /// The value at which it could leave.
     pub(super) fn due(&self, plan: &JoinPlan, side: usize, time: EventTime) -> EventTime {
         if let Some(end) = window_end(plan, time) {
-            return end;
+            return end + window_grace(plan);
         }
         let last = i128::from(time.0) + self.after(plan, side).unwrap_or(0);
         EventTime(last.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
