@@ -95,6 +95,20 @@ pub fn scenario(bytes: &[u8]) -> Result<(), Finding> {
     judged(&world.trace, bytes, Some(world.chaos_len))
 }
 
+/// The bytes are a recorded vector: it is read, or all that is wrong with it is said.
+///
+/// # Errors
+/// A refusal without a reason.
+pub fn vector(bytes: &[u8]) -> Result<(), Finding> {
+    match plimsoll_sim::vector::read(bytes) {
+        Err(errors) if errors.is_empty() => {
+            let message = "a vector is refused and nothing is wrong with it".to_owned();
+            Err(Finding { message, trace: None })
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// The bytes are a snapshot: as they are, as the payload of a good envelope, and as what follows the
 /// plan in one. Whatever is restored goes on, and is saved and restored again as the same.
 ///

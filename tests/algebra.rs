@@ -1,10 +1,13 @@
 //! Small pure laws, on any numbers at all: times and spans, windows and slices, sessions and sums, texts
-//! of times, the combined candidate and the lag.
+//! of times, the combined candidate and the lag, ranges of joins, levels of combination.
 //!
 //! Each is checked against arithmetic that is wide enough never to overflow, or against its plain
 //! definition.
 //!
 //! Invariant: the draws are the same on every run; a counterexample is shrunk and printed.
+
+mod levels;
+mod matching;
 
 use plimsoll_engine::late::InForce;
 use plimsoll_engine::operator::accumulate::Accumulators;

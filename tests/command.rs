@@ -164,6 +164,51 @@ fn where_nobody_reads_any_more_the_command_ends_quietly() {
 }
 
 #[test]
+fn a_comparison_names_rows_rules_and_numbers_and_is_no_failure() {
+    let stories = root().join("scenarios/semantics");
+    let one = |story: &str, profiles: &str| {
+        let told = told(&stories, &["compare", &format!("{story}.trace"), "--profiles", profiles]);
+        // What is verified is said by the recordings, not here.
+        let lines = told.lines().filter(|it| !it.contains(" is unverified: "));
+        lines.map(|it| format!("{it}\n")).collect::<String>()
+    };
+    let behind = one("spark_rows_behind_the_watermark_count", "seed,spark-4,flink");
+    let twice = one("flink_restart_publishes_twice", "trace,flink");
+    let inputs = one("spark_restart_forgets_inputs", "trace,spark-4");
+    assert_snapshot!("compare", [behind, twice, inputs].join("\n"));
+}
+
+#[test]
+fn a_comparison_that_cannot_be_made_says_why() {
+    let stories = root().join("scenarios/semantics");
+    let of = |arguments: &[&str]| {
+        let story = ["compare", "s19_wall_clock_once_idle.trace", "--profiles"];
+        told(&stories, &[&story[..], arguments].concat())
+    };
+    let told = [of(&["seed,spork-4"]), of(&["seed"]), of(&["seed,flink"])];
+    assert_snapshot!("compare_not", told.join("\n"));
+}
+
+#[test]
+fn a_comparison_as_json_has_all_of_it() {
+    let stories = root().join("scenarios/semantics");
+    let story = "spark_rows_behind_the_watermark_count.trace";
+    let mut command = plimsoll(&stories);
+    let done = command.args(["compare", story, "--profiles", "seed,spark-4", "--json"]).assert();
+    let bytes = done.code(0).get_output().stdout.clone();
+    let json: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+    assert_eq!(json["schema"], "plimsoll.comparison/1");
+    let told = &json["comparison"];
+    assert_eq!(told["rows"].as_array().map(Vec::len), Some(2));
+    assert_eq!(told["rows"][0]["row"]["item"], 5);
+    assert_eq!(told["rows"][0]["fates"][1]["fate"], "counted");
+    assert_eq!(told["rows"][0]["fates"][1]["watermark"], 36_015_000);
+    assert_eq!(told["figures"][0]["written"][0], serde_json::Value::Null);
+    assert_eq!(told["figures"][0]["written"][1]["items"][0], 9);
+    assert_eq!(told["ran"][1]["name"], "spark-4");
+}
+
+#[test]
 fn the_stories_of_the_project_pass_its_own_check() {
     let stories = root().join("scenarios/semantics");
     let story = stories.join("s04_the_closing_instant.trace");
@@ -208,4 +253,7 @@ fn a_plan_under_the_rules_of_spark_is_refused_in_the_words_of_spark_too() {
     let plan = "[plan]\nprofile = \"spark-4\"\nwindow = \"tumbling(10min)\"\ndelay = \"-2min\"\n";
     let told = told_of("spark_words", "plan.toml", plan.as_bytes(), &["lint", "plan.toml"]);
     assert_snapshot!("spark_words", told);
+    let trace = "plan profile=spark-4 window=tumbling(10min) delay=-2min\nrow p0 00:00:01\n";
+    let told = told_of("spark_trace", "a.trace", trace.as_bytes(), &["replay", "a.trace"]);
+    assert_snapshot!("spark_trace", told);
 }

@@ -6,9 +6,17 @@
 //!
 //! Invariant: every file under `golden/` is a vector that agrees, or is listed.
 
+mod pinned;
+
 use crate::tidy::root;
-use plimsoll_sim::vector::{Outcome, Vector, judge, read};
-use std::collections::BTreeMap;
+use plimsoll_engine::plan::flow::{Chain, FollowUp, NullTime, SessionLate, Sides, Touching};
+use plimsoll_engine::plan::restore::RestoreRules;
+use plimsoll_engine::plan::{Effective, LateRule};
+use plimsoll_engine::profile::{self, Profile};
+use plimsoll_engine::time::EventTime;
+use plimsoll_sim::vector::{Outcome, Vector, judge, read, spark};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -76,4 +84,121 @@ fn the_vectors_of_spark_agree() {
 #[test]
 fn the_vectors_of_flink_agree() {
     check("flink", 147);
+}
+
+/// One rule of a profile made another.
+type OtherRule = (&'static str, fn(&mut Profile));
+
+/// Each rule of Spark's profile, and another that a vector must tell apart from it.
+const RULES: [OtherRule; 14] = [
+    ("effective", |it| it.effective = Effective::NextBatch),
+    ("initial", |it| it.initial = EventTime::MIN),
+    ("late", |it| it.late = LateRule::Event),
+    ("late_bare", |it| it.late_bare = LateRule::Event),
+    ("session_late: event", |it| it.session_late = SessionLate::Event),
+    ("session_late: merged", |it| it.session_late = SessionLate::Merged),
+    ("touching", |it| it.touching = Touching::Apart),
+    ("join.late", |it| it.join.late = LateRule::Event),
+    ("join.expiry.at_bound", |it| it.join.expiry.at_bound = true),
+    ("join.sides", |it| it.join.sides = Sides::Own),
+    ("chain", |it| it.chain = Chain::Same),
+    ("follow_up", |it| it.follow_up = FollowUp::Never),
+    ("null_time", |it| it.null_time = NullTime::Nowhere),
+    ("restore", |it| it.restore = RestoreRules::EXACT),
+];
+
+#[test]
+fn every_rule_of_sparks_profile_is_told_apart_from_another_by_a_vector() {
+    let vectors = vectors("spark");
+    let spark = *profile::named("spark-4").expect("a profile");
+    let disagree = |vector: &&Vector, rules: Profile| match vector {
+        Vector::Spark(it) => match spark::run_under(it, rules) {
+            Ok(found) => spark::compare(it, &found).is_err(),
+            Err(_) => false,
+        },
+        Vector::Flink(_) => false,
+    };
+    let ours = |it: &&Vector| !disagree(it, spark);
+    let mut untold = Vec::new();
+    for (name, change) in RULES {
+        let mut other = spark;
+        change(&mut other);
+        if !vectors.values().filter(ours).any(|it| disagree(&it, other)) {
+            untold.push(name);
+        }
+    }
+    assert!(untold.is_empty(), "no vector disagrees without these rules: {untold:?}");
+}
+
+/// What stands in the place of a value.
+fn others() -> Vec<Value> {
+    let numbers = [i64::MIN, -1, 0, 1, i64::MAX].map(Value::from);
+    let words = ["", "inner", "max"].map(Value::from);
+    let rest = [Value::Null, Value::Bool(true), json!([]), json!({}), json!(0.5)];
+    numbers.into_iter().chain(words).chain(rest).collect()
+}
+
+/// The paths of all values below one, the deepest last.
+fn paths(value: &Value, here: &str, found: &mut Vec<String>) {
+    found.push(here.to_owned());
+    match value {
+        Value::Array(items) => {
+            // What the third row can do the first two can.
+            for (at, item) in items.iter().enumerate().take(2) {
+                paths(item, &format!("{here}/{at}"), found);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, item) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                paths(item, &format!("{here}/{name}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A vector with any one value replaced is a vector that runs, or is refused with a reason.
+fn check_damaged(folder: &str) {
+    let mut kinds = BTreeSet::new();
+    let (mut read_and_run, mut refused) = (0, 0);
+    for (path, vector) in vectors(folder) {
+        if !kinds.insert(vector.kind().to_owned()) {
+            continue;
+        }
+        let file = root().join("tests/golden").join(folder).join(&path);
+        let text = fs::read_to_string(file).expect("a readable vector");
+        let whole: Value = serde_json::from_str(&text).expect("JSON");
+        let mut places = Vec::new();
+        for part in ["query", "steps"] {
+            paths(&whole[part], &format!("/{part}"), &mut places);
+        }
+        for place in places {
+            for other in others() {
+                let mut damaged = whole.clone();
+                *damaged.pointer_mut(&place).expect("a place of the vector") = other;
+                match read(damaged.to_string().as_bytes()) {
+                    Ok(vector) => {
+                        judge(&vector);
+                        read_and_run += 1;
+                    }
+                    Err(errors) => {
+                        assert!(!errors.is_empty(), "{path} at {place}: refused for nothing");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(100 < read_and_run && 100 < refused, "{read_and_run} ran, {refused} were refused");
+}
+
+#[test]
+fn damaged_vectors_of_spark_run_or_are_refused() {
+    check_damaged("spark");
+}
+
+#[test]
+fn damaged_vectors_of_flink_run_or_are_refused() {
+    check_damaged("flink");
 }

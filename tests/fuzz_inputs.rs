@@ -61,6 +61,11 @@ fn snapshots_of_any_bytes_are_refused_or_go_on() {
 }
 
 #[test]
+fn vectors_of_any_bytes_are_read_or_refused_with_a_reason() {
+    check("vector", bodies::vector);
+}
+
+#[test]
 fn every_target_has_a_file_and_a_line_in_the_manifest_and_inputs() {
     let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).expect("a manifest");
     let names = |folder: &str| {
@@ -76,5 +81,5 @@ fn every_target_has_a_file_and_a_line_in_the_manifest_and_inputs() {
     for target in &targets {
         assert!(manifest.contains(&format!("path = \"fuzz_targets/{target}.rs\"")), "{target}");
     }
-    assert_eq!(targets, ["scenario", "simulate", "snapshot", "trace"]);
+    assert_eq!(targets, ["scenario", "simulate", "snapshot", "trace", "vector"]);
 }

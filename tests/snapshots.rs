@@ -1,9 +1,10 @@
 //! Snapshots of every version load for ever.
 //!
-//! `data/snapshot-v1.bin` is what [`saved`] makes of [`STORY`], written when version 1 was the
-//! newest. While it is, the story must give exactly these bytes: a change of the format without a new
-//! version fails here, and what today's build gives lies in the target folder, beside its message.
-//! For version 2 the story and its file stay, without that test, and a second file joins them.
+//! `data/snapshot-v1.bin` is what [`saved`] made of [`STORY`] when version 1 was the newest.
+//! `data/snapshot-v2.bin` is what it makes of it now, and `data/snapshot-v2-flow.bin` what it makes of
+//! [`FLOW`]. While version 2 is the newest, the stories must give exactly these bytes: a change of the
+//! format without a new version fails here, and what today's build gives lies in the target folder,
+//! beside its message. For version 3 the stories and their files stay, without that test.
 //!
 //! Invariant: a committed snapshot loads and goes on; cut or changed anywhere, it is a typed error.
 
@@ -49,13 +50,37 @@ batch
 end
 ";
 
+/// Two inputs, a join that owes a null row, and windows over its pairs.
+const FLOW: &str = "\
+plan inputs=left(1min),right(2min) effective=next_batch hindsight=10min \
+     stages=join(left,from=-1min,to=5min)|window(tumbling(5min),time=l_time,agg=count+sum(r_v))
+row left/p0 10:00:00 k=a v=5
+row right/p0 10:01:00 k=a v=7
+row left/p0 10:02:00 k=b v=1
+batch
+row left/p1 10:12:00 k=c v=1
+row right/p0 10:12:00 k=a v=1
+batch
+";
+
+/// What comes after it.
+const FLOW_GOES_ON: &str = "\
+row right/p0 10:13:00 k=c v=4
+batch
+row left/p0 10:30:00 k=a v=1
+row right/p0 10:30:00 k=a v=1
+batch
+batch
+end
+";
+
 fn trace(text: &str) -> Trace {
     parse(text).unwrap_or_else(|it| panic!("{it}")).trace
 }
 
 /// The engine after the story.
-fn saved() -> Vec<u8> {
-    let trace = trace(STORY);
+fn saved(story: &str) -> Vec<u8> {
+    let trace = trace(story);
     let mut engine = Engine::new(&trace, 1).expect("a plan without refusals");
     let mut run = Run::new(&trace, &mut engine, false);
     while let Some(seen) = run.step() {
@@ -65,10 +90,10 @@ fn saved() -> Vec<u8> {
 }
 
 /// What comes out after the story, from an engine that did it or from one that was restored.
-fn goes_on(engine: &mut Engine) -> Vec<Vec<String>> {
-    let all = trace(&format!("{STORY}{GOES_ON}"));
+fn goes_on(engine: &mut Engine, story: &str, then: &str) -> Vec<Vec<String>> {
+    let all = trace(&format!("{story}{then}"));
     let mut rest = all.clone();
-    rest.items.drain(..trace(STORY).items.len());
+    rest.items.drain(..trace(story).items.len());
     rest.clock = engine.job().now();
     let mut scribe = Scribe::new(&rest);
     let mut run = Run::new(&rest, engine, false);
@@ -79,64 +104,77 @@ fn goes_on(engine: &mut Engine) -> Vec<Vec<String>> {
     lines
 }
 
-fn committed() -> Vec<u8> {
-    fs::read(root().join("tests/data/snapshot-v1.bin")).expect("the committed snapshot")
+fn committed(name: &str) -> Vec<u8> {
+    fs::read(root().join("tests/data").join(name)).expect("the committed snapshot")
 }
 
-fn restore(bytes: &[u8]) -> Result<(), SnapshotError> {
-    let (plan, _) = CheckedPlan::new(trace(STORY).plan).expect("a plan without refusals");
+/// Every committed snapshot, with what it was made of and what comes after.
+const COMMITTED: [(&str, &str, &str); 3] = [
+    ("snapshot-v1.bin", STORY, GOES_ON),
+    ("snapshot-v2.bin", STORY, GOES_ON),
+    ("snapshot-v2-flow.bin", FLOW, FLOW_GOES_ON),
+];
+
+fn restore(story: &str, bytes: &[u8]) -> Result<(), SnapshotError> {
+    let (plan, _) = CheckedPlan::new(trace(story).plan).expect("a plan without refusals");
     plimsoll_engine::job::Job::restore(plan, bytes, 3, RestoreRules::EXACT).map(|_| ())
 }
 
 #[test]
-fn version_1_is_still_written_as_it_was() {
-    assert_eq!(VERSION, 1, "a new version: give it a file of its own, and this test goes");
-    let now = saved();
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("snapshot-v1.bin");
-    fs::write(&path, &now).expect("a file can be written");
-    let file = fs::read(root().join("tests/data/snapshot-v1.bin")).unwrap_or_default();
-    assert!(file == now, "the format has changed without its version; see {}", path.display());
+fn version_2_is_still_written_as_it_was() {
+    assert_eq!(VERSION, 2, "a new version: give it files of its own, and this test goes");
+    for (name, story, _) in &COMMITTED[1..] {
+        let now = saved(story);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::write(&path, &now).expect("a file can be written");
+        let file = fs::read(root().join("tests/data").join(name)).unwrap_or_default();
+        assert!(file == now, "the format has changed without its version; see {}", path.display());
+    }
 }
 
 #[test]
-fn version_1_loads_and_goes_on_as_if_nothing_had_happened() {
-    let story = trace(STORY);
-    let mut restored = Engine::new(&story, 9).expect("a plan without refusals");
-    restored.restore(Some(&committed())).expect("an old snapshot loads");
-    assert_eq!(restored.snapshot(), committed());
-    let found = goes_on(&mut restored);
+fn every_version_loads_and_goes_on_as_if_nothing_had_happened() {
+    for (name, text, then) in COMMITTED {
+        let story = trace(text);
+        let mut restored = Engine::new(&story, 9).expect("a plan without refusals");
+        restored.restore(Some(&committed(name))).expect("an old snapshot loads");
+        assert_eq!(restored.snapshot(), saved(text), "{name} is written in the newest version");
+        let found = goes_on(&mut restored, text, then);
 
-    let mut engine = Engine::new(&story, 1).expect("a plan without refusals");
-    let mut run = Run::new(&story, &mut engine, false);
-    while let Some(seen) = run.step() {
-        seen.expect("nothing breaks");
+        let mut engine = Engine::new(&story, 1).expect("a plan without refusals");
+        let mut run = Run::new(&story, &mut engine, false);
+        while let Some(seen) = run.step() {
+            seen.expect("nothing breaks");
+        }
+        assert_eq!(found, goes_on(&mut engine, text, then), "{name}");
+        let figures = found.iter().flatten().filter(|it| it.starts_with("emit")).count();
+        assert!(2 <= figures, "{name}: without open state it shows little: {found:?}");
     }
-    assert_eq!(found, goes_on(&mut engine));
-    let figures = found.iter().flatten().filter(|it| it.starts_with("emit")).count();
-    assert!(5 <= figures, "a snapshot without open windows shows little: {found:?}");
 }
 
 #[test]
 fn cut_at_any_length_it_is_an_error_of_its_length() {
-    let bytes = committed();
-    for length in 0..bytes.len() {
-        match restore(&bytes[..length]) {
-            Err(SnapshotError::Length { found, .. }) => assert_eq!(found, length as u64),
-            other => panic!("cut at {length}: {other:?}"),
+    for (name, story, _) in COMMITTED {
+        let bytes = committed(name);
+        for length in 0..bytes.len() {
+            match restore(story, &bytes[..length]) {
+                Err(SnapshotError::Length { found, .. }) => assert_eq!(found, length as u64),
+                other => panic!("{name} cut at {length}: {other:?}"),
+            }
         }
+        let longer = [&bytes[..], &[0]].concat();
+        assert!(matches!(restore(story, &longer), Err(SnapshotError::Length { .. })));
     }
-    let longer = [&bytes[..], &[0]].concat();
-    assert!(matches!(restore(&longer), Err(SnapshotError::Length { .. })));
 }
 
 #[test]
 fn with_any_bit_turned_it_is_an_error_that_names_a_place() {
-    let bytes = committed();
-    for at in 0..bytes.len() {
-        for bit in 0..8 {
+    for (name, story, _) in COMMITTED {
+        let bytes = committed(name);
+        for (at, bit) in (0..bytes.len()).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
             let mut bad = bytes.clone();
             bad[at] ^= 1 << bit;
-            let error = restore(&bad).expect_err("a byte was changed");
+            let error = restore(story, &bad).expect_err("a byte was changed");
             let told = match (at, &error) {
                 (0..8, SnapshotError::Magic { offset }) => *offset == at as u64,
                 (8..12, SnapshotError::Version { .. }) => true,
@@ -144,7 +182,7 @@ fn with_any_bit_turned_it_is_an_error_that_names_a_place() {
                 (20.., SnapshotError::Checksum { .. }) => true,
                 _ => false,
             };
-            assert!(told, "byte {at}, bit {bit}: {error}");
+            assert!(told, "{name}, byte {at}, bit {bit}: {error}");
         }
     }
 }
@@ -153,7 +191,7 @@ fn with_any_bit_turned_it_is_an_error_that_names_a_place() {
 fn under_another_plan_it_says_which_part_differs() {
     let other = STORY.replace("delay=2min", "delay=3min");
     let mut engine = Engine::new(&trace(&other), 1).expect("a plan without refusals");
-    let error = engine.restore(Some(&committed())).expect_err("another plan");
+    let error = engine.restore(Some(&committed("snapshot-v1.bin"))).expect_err("another plan");
     assert!(error.contains("the watermark differs"), "{error}");
 }
 
@@ -161,6 +199,6 @@ fn under_another_plan_it_says_which_part_differs() {
 #[test]
 fn the_fuzzer_has_it_and_its_plan() {
     let input = fs::read(root().join("fuzz/inputs/snapshot/version_1")).expect("an input");
-    assert_eq!(input, committed());
+    assert_eq!(input, committed("snapshot-v1.bin"));
     assert_eq!(trace(bodies::PLANS[1]).plan, trace(STORY).plan);
 }

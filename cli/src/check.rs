@@ -4,7 +4,7 @@
 
 use crate::console::Console;
 use crate::exit::{self, Exit};
-use crate::subject::{engine, read_trace};
+use crate::subject::{engine, read_trace, runs};
 use anyhow::{Context as _, Result};
 use plimsoll_sim::golden::{self, Scribe};
 use plimsoll_sim::run::Run;
@@ -60,6 +60,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
 /// True where the trace is as it says.
 fn one(path: &Path, bless: bool, items: &mut usize, console: &mut Console) -> Result<bool> {
     let (source, parsed) = read_trace(path, console)?;
+    runs(&parsed).with_context(|| source.name.to_string())?;
     *items += parsed.trace.items.len();
     let rendered = render(&parsed.trace).with_context(|| source.name.to_string())?;
     let mismatches = golden::check(&parsed, &rendered);

@@ -42,6 +42,7 @@ pub(crate) struct Args {
 /// Explains.
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     let (_, parsed) = subject::read_trace(&args.file, console)?;
+    subject::runs(&parsed)?;
     let trace = parsed.trace;
     if let Some(number) = args.row {
         return tell(explain::row(&trace, ItemId(number))?, console);

@@ -50,7 +50,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
         let source = source::read_text(path)?;
         let origin = || Origin { artefact: Some(source.name.clone()), ..subject::origin(plant) };
         return match subject::parse_beside(path, &source.text) {
-            Ok(parsed) => replay(&parsed.trace, plant, ALL, origin(), console),
+            Ok(parsed) => {
+                subject::runs(&parsed)?;
+                replay(&parsed.trace, plant, ALL, origin(), console)
+            }
             Err(broken) => {
                 // What stands before the break is good, and is shown.
                 if let Some(good) = &broken.good {

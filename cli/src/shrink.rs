@@ -32,8 +32,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     let plant = subject::plant(args.plant.as_deref())?;
     let (source, parsed) = subject::read_trace(&args.file, console)?;
+    subject::runs(&parsed)?;
     let trace = parsed.trace;
-    subject::engine(&trace)?;
     let options = Options { twins: true, liveness: Some(usize::MAX), ..Options::default() };
     let Some(violation) = exit::quietly(|| subject::fails(&trace, plant, &options)) else {
         writeln!(console.err, "{}: nothing fails, so there is nothing to shrink", source.name)?;

@@ -8,7 +8,8 @@ use crate::console::Console;
 use crate::diagnose::{Mistake, diagnose, trace_mistake};
 use crate::source::{self, Source};
 use anyhow::{Result, anyhow, bail};
-use plimsoll_engine::plan::problem::Problem;
+use plimsoll_engine::plan::check::check;
+use plimsoll_engine::plan::problem::{Dialect, Problem};
 use plimsoll_sim::entropy::Entropy;
 use plimsoll_sim::invariant::Violation;
 use plimsoll_sim::report::Origin;
@@ -45,13 +46,22 @@ pub(crate) fn broken_trace(source: &Source, broken: &Broken, console: &Console) 
     diagnose(source, &mistakes, console.err_colour).into()
 }
 
-/// The engine for a trace.
-pub(crate) fn engine(trace: &Trace) -> Result<Engine> {
-    Engine::new(trace, 0).map_err(|it| refused(&it))
+/// Nothing, where the plan of a trace runs; else why not, also in the words of its profile.
+pub(crate) fn runs(parsed: &Parsed) -> Result<()> {
+    let problems = check(&parsed.trace.plan);
+    if problems.iter().any(Problem::is_refusal) {
+        return Err(refused(&problems, parsed.profile.dialect));
+    }
+    Ok(())
 }
 
-fn refused(problems: &[Problem]) -> anyhow::Error {
-    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+/// The engine for a trace.
+pub(crate) fn engine(trace: &Trace) -> Result<Engine> {
+    Engine::new(trace, 0).map_err(|it| refused(&it, Dialect::Own))
+}
+
+fn refused(problems: &[Problem], dialect: Dialect) -> anyhow::Error {
+    let problems: Vec<String> = problems.iter().map(|it| it.told(dialect)).collect();
     anyhow!("this plan is refused:\n{}", problems.join("\n"))
 }
 

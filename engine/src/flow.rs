@@ -139,6 +139,8 @@ impl Flow {
     fn read(&mut self, rows: &RowBatch, row: usize, again: bool, out: &mut Output) {
         let (id, partition) = (rows.ids[row], rows.partitions[row]);
         self.record.rows_in += 1;
+        // Where each item has a pass of its own, one without a row judges nobody.
+        self.record.late = self.bounds.now().late[0].watermark;
         let before = self.sources.own(partition);
         let fate = self.take(rows, row, again);
         let goes_on = matches!(fate, None | Some(Fate::CountedNotAdvancing));
@@ -154,9 +156,7 @@ impl Flow {
         match self.effective {
             Effective::Row => self.evaluate_and_pass(id, out),
             Effective::Probe => {
-                // Nothing leaves between two probes.
-                let nothing = InForce::initial(EventTime::MIN);
-                self.pass_with(self.bounds.now().late, [nothing; 2], id, false, out);
+                self.pass_with(self.bounds.now().late, Bounds::NOTHING, id, false, out);
             }
             Effective::NextBatch | Effective::BatchAfterNext => {}
         }
@@ -177,14 +177,17 @@ impl Flow {
             return Some(Fate::TimeOutOfRange);
         }
         let guarded = self.sources.guard(partition, cells, at);
+        let filters = &self.plan.inputs[partition.input()].before;
+        let kept = filters.iter().all(|it| it.keeps(cells(it.column.0)));
+        if kept {
+            self.note_time(cells);
+        }
         if guarded == GuardVerdict::Reject {
             return Some(Fate::Guarded);
         }
-        let filters = &self.plan.inputs[partition.input()].before;
-        if !filters.iter().all(|it| it.keeps(cells(it.column.0))) {
+        if !kept {
             return Some(Fate::Filtered);
         }
-        self.note_time(cells);
         if guarded == GuardVerdict::CountOnly {
             self.some_do_not_advance = true;
             return Some(Fate::CountedNotAdvancing);
@@ -271,7 +274,10 @@ impl Flow {
     /// c and w anew, then a pass whose rows are judged by what was in force and whose state is
     /// removed by what is now.
     fn evaluate_and_pass(&mut self, id: ItemId, out: &mut Output) {
-        let late = self.bounds.now().late;
+        // What was raised earlier in this very step judges in it already.
+        let step = self.record.step;
+        let judges = |it: InForce| InForce { since_step: it.since_step.min(step), ..it };
+        let late = self.bounds.now().late.map(judges);
         self.sources.evaluate(self.record.now, id, false, self.record.step);
         self.bounds.raise(self.lines(), self.record.step);
         self.pass_with(late, self.bounds.now().evict, id, false, out);
@@ -329,7 +335,6 @@ impl Flow {
         out: &mut Output,
     ) {
         self.passed = true;
-        self.record.late = late[0].watermark;
         self.record.evict = evict[0].watermark;
         let ended = self.record.kind == StepKind::End;
         let removing: Lines = evict.map(|it| it.watermark);
@@ -372,7 +377,11 @@ impl Flow {
             stage.step(&pass, output);
             let record = &mut self.stage_records[at];
             let tally = output.tally;
-            record.late = pass.late;
+            for (side, rows) in sides.into_iter().enumerate() {
+                if rows.is_some_and(|it| !it.is_empty()) {
+                    record.late[side] = pass.late[side];
+                }
+            }
             record.evict = pass.evict;
             record.rows_in += sides.into_iter().flatten().map(|it| it.len() as u64).sum::<u64>();
             record.rows_out += output.rows.len() as u64;

@@ -163,10 +163,16 @@ impl Job {
         }
     }
 
-    /// Something from outside that is no row, tick or change of partitions.
+    /// Something from outside that is no row, tick or change of partitions. Without levels of
+    /// combination it is ignored at once.
     pub fn steer(&mut self, id: ItemId, steer: Steer, out: &mut Output) {
-        if !self.ignored_as_stopped(id, out) {
+        if self.ignored_as_stopped(id, out) {
+            return;
+        }
+        if self.query.levels().is_some() {
             self.enqueue(Queued::Steer { id, steer }, id, out);
+        } else {
+            out.ignored.push(Ignored { id, why: IgnoredWhy::NoLevels });
         }
     }
 

@@ -10,6 +10,8 @@
 //! [`SnapshotError`], never a panic and never a wrong state.
 
 pub mod envelope;
+#[cfg(test)]
+mod levels_tests;
 mod v1;
 
 use crate::flow::Flow;

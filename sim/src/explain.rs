@@ -67,6 +67,12 @@ pub enum ExplainError {
         /// What stands there.
         text: String,
     },
+    /// The query has stages, and windows are only one kind of them.
+    #[error(
+        "windows of a plan with stages are not explained one by one yet; `plimsoll replay` shows what \
+         every item made it write, and `explain --row` why a row was late"
+    )]
+    Stages,
     /// The query does not aggregate.
     #[error("the query has no windows")]
     NoWindows,

@@ -42,6 +42,7 @@ pub use bless::{Mismatch, bless, check};
 use crate::invariant::Observation;
 use crate::trace::Trace;
 use crate::trace::time_text::TimeText;
+use plimsoll_engine::late::LateRow;
 use plimsoll_engine::output::{Fate, Firing, Output, RowRecord, StepKind, StepRecord};
 use plimsoll_engine::plan::Effective;
 use plimsoll_engine::row::ItemId;
@@ -169,6 +170,11 @@ fn later(trace: &Trace, record: &StepRecord) -> Option<&'static str> {
             Some(" (evicts from the next batch, judges from the one after)")
         }
     }
+}
+
+/// The line of a late row, as traces have it.
+pub(crate) fn late_line(trace: &Trace, late: &LateRow) -> String {
+    fate::late(trace, "", late)
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 //! order. First what explains most of what follows: who is idle (I37), what must leave no trace (I38,
 //! I29), how the candidate is combined (I8, I7) and bounded (I2); then what became of windows (I32,
 //! I20, I13, I4, I5, I3, I6); then what figures say of themselves and whether numbers add up; a
-//! watermark that falls (I1) last, because most of the others explain it. After them comes the
+//! watermark that falls (I1) last, because most of the others explain it. Plans with a flow have a list
+//! of their own ([`flow`]), of the plain one only what holds for them too. After them comes the
 //! [`oracle`] (I43, I42, I41), which sees everything and explains the least.
 //!
 //! Invariant: a check compares what the system says with what it said before and with the trace's
@@ -18,10 +19,12 @@ pub mod combined;
 pub mod conservation;
 pub mod counters;
 pub mod ending;
+pub mod flow;
 pub mod inert;
 pub mod note;
 pub mod oracle;
 pub mod past;
+pub mod resumed;
 pub mod silence;
 pub mod twin;
 pub mod watermark;
@@ -113,6 +116,7 @@ type Entry = (&'static str, fn(&Scope) -> Result<Box<dyn Invariant>, &'static st
 /// All checks of this module, the most telling first.
 const ALL: &[Entry] = &[
     (silence::IDLE, silence::idle),
+    (resumed::RESUMED, resumed::resumed),
     (inert::GUARDED, inert::guarded),
     (inert::DROPPED, inert::dropped),
     (combined::LOWERS, combined::lowers),
@@ -134,9 +138,28 @@ const ALL: &[Entry] = &[
     (watermark::MONOTONE, watermark::monotone),
 ];
 
+/// Those of [`ALL`] that say something about flows too.
+const OF_FLOWS_TOO: &[&str] = &[silence::IDLE, resumed::RESUMED, watermark::MONOTONE];
+
+/// What plans with a flow are asked besides, the most telling first.
+const FLOWS: &[Entry] = &[
+    (flow::inputs::VANISHES, flow::inputs::vanishes),
+    (flow::chain::HANDED, flow::chain::handed),
+    (flow::chain::LATE, flow::chain::late),
+    (flow::null_row::LAST, flow::null_row::last),
+    (flow::null_row::ONCE, flow::null_row::once),
+    (flow::join::SOUND, flow::join::sound),
+    (flow::join::COMPLETE, flow::join::complete),
+    (flow::null_row::REFUTED, flow::null_row::refuted),
+    (flow::session::APART, flow::session::apart),
+    (flow::pane::BACK, flow::pane::back),
+    (flow::pane::ORDER, flow::pane::order),
+    (flow::state::BOUND, flow::state::bound),
+];
+
 /// Number and name of every check of this module, in the order of reports.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().map(|it| it.0)
+    ALL.iter().chain(FLOWS).map(|it| it.0)
 }
 
 /// The checks for a trace.
@@ -144,8 +167,12 @@ pub fn for_trace(trace: &Trace) -> Checks {
     let past = Past::new(trace);
     let mut active = Vec::with_capacity(ALL.len());
     let mut skipped = Vec::new();
-    for (name, build) in ALL {
-        match build(&past.scope) {
+    let flow = past.scope.flow.is_some();
+    let plain = ALL.iter().map(|it| (it, !flow || OF_FLOWS_TOO.contains(&it.0)));
+    let of_flows = FLOWS.iter().map(|it| (it, true));
+    for ((name, build), fits) in plain.chain(of_flows) {
+        let built = if fits { build(&past.scope) } else { Err("a plan of one window aggregation") };
+        match built {
             Ok(it) => active.push(it),
             Err(missing) => skipped.push(Skipped { name, missing }),
         }

@@ -128,6 +128,10 @@ impl Oracle {
             Item::Remove(_) | Item::Move { .. } | Item::Finish(_) => self.wait(id, item),
             _ => {}
         }
+        if let Item::Steer(_) = item {
+            self.ignore(id, IgnoredWhy::NoLevels);
+            return &self.expected;
+        }
         let begin = self.schedule.begin(item, self.now);
         if begin == Begin::Nothing {
             return &self.expected;

@@ -151,6 +151,7 @@ impl<'a> Run<'a> {
                 system.change(id, Change::Move(partition, adoption), at, out);
             }
             Item::Finish(partition) => system.change(id, Change::Finish(partition), at, out),
+            Item::Steer(steer) => system.steer(id, steer, out),
             Item::Checkpoint => {
                 // Without a crash nobody reads it: the work would be for nothing.
                 if self.log.is_some() {
@@ -243,7 +244,8 @@ const fn is_queued(item: &Item) -> bool {
         | Item::Add { .. }
         | Item::Remove(_)
         | Item::Move { .. }
-        | Item::Finish(_) => true,
+        | Item::Finish(_)
+        | Item::Steer(_) => true,
         Item::Tick(_)
         | Item::Probe
         | Item::Batch

@@ -6,9 +6,10 @@
 
 pub mod engine;
 
-use plimsoll_engine::output::Output;
+use plimsoll_engine::output::{Ignored, IgnoredWhy, Output};
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime};
+use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::{Change, Member};
 
 /// A stream engine as the harness sees it. Meaning of every call: [`crate::trace`].
@@ -28,6 +29,11 @@ pub trait System {
     fn tick(&mut self, id: ItemId, now: ProcTime, out: &mut Output);
     /// Partitions change.
     fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output);
+    /// A limit of alignment is announced, or a task is (no longer) kept from writing. A system
+    /// without levels of combination ignores it.
+    fn steer(&mut self, id: ItemId, _steer: Steer, out: &mut Output) {
+        out.ignored.push(Ignored { id, why: IgnoredWhy::NoLevels });
+    }
     /// A batch ends.
     fn batch(&mut self, id: ItemId, out: &mut Output);
     /// The input ends.

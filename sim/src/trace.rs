@@ -75,6 +75,12 @@
 //! `finish p`: its last m_p stays for the flush. On a partition that is not there (`remove`, `finish`,
 //! `move`), is there already (`add`), or is finished (`finish`, `move`, heartbeat): ignored, counted.
 //!
+//! *Levels.* With levels of combination a row of a paused partition waits in its source: it has no fate
+//! before the step that reads it, which is the one that resumes its partition, or the end. `limit T`
+//! announces T as the limit of alignment (`limit none`: no limit), `pressure t1` keeps a task from
+//! writing until `pressure t1 off`; where there are no levels, both are ignored and counted. Each
+//! instant of a tick at which an emission or a sample falls due is a step. `probe` is an emission.
+//!
 //! *Output.* Append: (window, key) once, when closed. Update: at the end of each step of any kind the
 //! groups changed in it, also those evicted in that very step; eviction writes nothing else.
 //! Complete: all groups at each `Data`, `Empty` and `End` step; no row is late, nothing is evicted, also
@@ -150,6 +156,8 @@ pub enum Item {
     },
     /// A partition will send nothing more.
     Finish(PartitionId),
+    /// A limit of alignment is announced, or a task is (no longer) kept from writing.
+    Steer(plimsoll_engine::watermark::levels::Steer),
     /// A snapshot is taken.
     Checkpoint,
     /// The process dies and comes back.

@@ -4,7 +4,7 @@
 //!
 //! Invariant: the rows and their partitions are the same in both runs.
 
-use super::case::{Draw, check};
+use super::case::{Draw, check, plain};
 use super::outcome::{Outcome, first};
 use super::shape::{base, batched, late_rule, terms, watermark, without_clock};
 use super::{Held, Law, claim, need};
@@ -23,7 +23,7 @@ fn prepare(trace: &mut Trace, draw: &mut Draw) {
 }
 
 pub(super) const M3: Law =
-    Law { name: "M3 batch splitting", prepare, holds: m3, covered: 90, telling: 45 };
+    Law { name: "M3 batch splitting", world: plain, prepare, holds: m3, covered: 90, telling: 45 };
 
 #[test]
 fn m3_splitting_a_batch_never_admits_more_and_one_single_batch_drops_nothing() {
@@ -63,7 +63,7 @@ fn m3(trace: &Trace, draw: &mut Draw) -> Held {
 }
 
 pub(super) const M4: Law =
-    Law { name: "M4 empty batch", prepare, holds: m4, covered: 90, telling: 45 };
+    Law { name: "M4 empty batch", world: plain, prepare, holds: m4, covered: 90, telling: 45 };
 
 #[test]
 fn m4_an_empty_batch_changes_no_final_figure_with_lag_one_and_admits_no_more_with_lag_two() {
@@ -98,6 +98,7 @@ fn m4(trace: &Trace, draw: &mut Draw) -> Held {
 
 pub(super) const M7: Law = Law {
     name: "M7 permutation inside one batch",
+    world: plain,
     prepare: |trace, draw| {
         let output = trace.plan.output;
         base(trace, draw);

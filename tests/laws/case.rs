@@ -7,7 +7,7 @@
 //! Invariant: the draws of a law are the same on every run and every machine, and shrinking ends,
 //! because every candidate is simpler than the trace that it is a candidate of.
 
-use super::{Law, No};
+use super::{Held, Law, No};
 use plimsoll_sim::scenario::default_world;
 use plimsoll_sim::shrink::candidates;
 use plimsoll_sim::trace::write::write;
@@ -50,6 +50,11 @@ impl Draw {
         from[self.below(from.len())]
     }
 
+    /// True once in so many draws.
+    pub(super) fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
     /// Another order, in place.
     pub(super) fn shuffle<T>(&mut self, all: &mut [T]) {
         for i in (1..all.len()).rev() {
@@ -69,13 +74,20 @@ struct Case {
 impl std::fmt::Debug for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let head = format!("world of seed {}, draws of the law from {}", self.seed, self.draw);
-        f.write_str(&write(&self.trace, &[head]))
+        let flow = self.trace.plan.flow.as_ref().map(|it| format!("{it:?}"));
+        f.write_str(&write(&self.trace, &[head, flow.unwrap_or_default()]))
     }
+}
+
+/// A world of the embedded scenarios: one input, at most one window aggregation.
+pub(super) fn plain(seed: u64) -> Trace {
+    default_world(seed).trace
 }
 
 /// Worlds that were made to qualify.
 #[derive(Debug)]
 struct Worlds {
+    world: fn(u64) -> Trace,
     prepare: fn(&mut Trace, &mut Draw),
 }
 
@@ -86,7 +98,7 @@ impl Strategy for Worlds {
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Self> {
         let seed = ANY.new_tree(runner)?.current();
         let draw = ANY.new_tree(runner)?.current();
-        let mut trace = default_world(seed).trace;
+        let mut trace = (self.world)(seed);
         (self.prepare)(&mut trace, &mut Draw(draw));
         Ok(Tree::new(Case { seed, draw, trace }))
     }
@@ -155,14 +167,40 @@ fn seed_of(name: &str) -> [u8; 32] {
 
 /// Whether a law is broken on one of the first so many worlds.
 pub(super) fn breaks(law: &Law, worlds: u64) -> bool {
-    (0..worlds).any(|seed| {
-        let mut draw = Draw(seed);
-        let mut trace = default_world(seed).trace;
-        (law.prepare)(&mut trace, &mut draw);
-        // A replay that differs is found by the run itself, not by a law.
-        trace.items.retain(|it| !matches!(it, Item::Crash { .. }));
-        matches!((law.holds)(&own_cells(&trace), &mut Draw(!seed)), Err(No::Broken(_)))
-    })
+    (0..worlds).any(|seed| is_broken_on(law.world, law.prepare, law.holds, seed))
+}
+
+fn is_broken_on(
+    world: fn(u64) -> Trace,
+    prepare: fn(&mut Trace, &mut Draw),
+    holds: fn(&Trace, &mut Draw) -> Held,
+    seed: u64,
+) -> bool {
+    let mut draw = Draw(seed);
+    let mut trace = world(seed);
+    prepare(&mut trace, &mut draw);
+    // A replay that differs is found by the run itself, not by a law.
+    trace.items.retain(|it| !matches!(it, Item::Crash { .. }));
+    matches!(holds(&own_cells(&trace), &mut Draw(!seed)), Err(No::Broken(_)))
+}
+
+/// Most worlds that are asked whether a precondition is needed.
+const WORLDS: u64 = 400;
+
+/// A precondition is needed: what the law says, asked without it of worlds that do not meet it, is
+/// false of at least so many worlds.
+pub(super) fn check_needed(
+    world: fn(u64) -> Trace,
+    unmeet: fn(&mut Trace, &mut Draw),
+    says: fn(&Trace, &mut Draw) -> Held,
+    at_least: usize,
+) {
+    let broken = (0..WORLDS).filter(|seed| is_broken_on(world, unmeet, says, *seed));
+    let broken = broken.take(at_least).count();
+    assert!(
+        at_least <= broken,
+        "only {broken} of {WORLDS} worlds show that the precondition is needed"
+    );
 }
 
 /// Draws the cases of a law and fails with the smallest that breaks it.
@@ -178,7 +216,7 @@ pub(super) fn check(law: &Law) {
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed_of(law.name));
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let ran = runner.run(&Worlds { prepare: law.prepare }, |case| {
+    let ran = runner.run(&Worlds { world: law.world, prepare: law.prepare }, |case| {
         // Other draws than those that prepared it.
         let mut draw = Draw(!case.draw);
         match (law.holds)(&own_cells(&case.trace), &mut draw) {
@@ -222,7 +260,7 @@ fn a_broken_law_is_shrunk_with_the_shrinker_of_traces() {
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed_of("three rows"));
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let ran = runner.run(&Worlds { prepare: |_, _| {} }, |case| {
+    let ran = runner.run(&Worlds { world: plain, prepare: |_, _| {} }, |case| {
         let few = rows(&case.trace) < 3;
         if few { Ok(()) } else { Err(TestCaseError::fail("three rows or more")) }
     });

@@ -3,7 +3,7 @@
 //!
 //! Invariant: the candidate does not depend on the delay, in any case of these laws.
 
-use super::case::{Draw, check};
+use super::case::{Draw, check, plain};
 use super::outcome::{Finals, Name, Outcome};
 use super::shape::{
     any_lag, base, global, late_rule, terms, watermark, without_changes, without_clock,
@@ -18,7 +18,7 @@ use plimsoll_sim::trace::{Item, Trace};
 use std::collections::BTreeMap;
 
 /// E, W and F: the rules that M1 was measured with.
-const E_W_F: [LateRule; 3] = [LateRule::Event, LateRule::WindowEnd, LateRule::Frame];
+pub(super) const E_W_F: [LateRule; 3] = [LateRule::Event, LateRule::WindowEnd, LateRule::Frame];
 const ALL_RULES: [LateRule; 4] =
     [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
 
@@ -40,6 +40,7 @@ fn counts_more(short: &Finals, long: &Finals) -> Option<String> {
 
 pub(super) const M1: Law = Law {
     name: "M1 delay monotonicity",
+    world: plain,
     prepare: |trace, draw| {
         base(trace, draw);
         late_rule(trace, draw, &E_W_F);
@@ -76,6 +77,7 @@ fn m1(trace: &Trace, draw: &mut Draw) -> Held {
 
 pub(super) const M13: Law = Law {
     name: "M13 slack curve",
+    world: plain,
     prepare: |trace, draw| {
         base(trace, draw);
         late_rule(trace, draw, &ALL_RULES);
@@ -116,10 +118,19 @@ fn m13(trace: &Trace, draw: &mut Draw) -> Held {
     terms.append()?;
     terms.nothing_in_force_first()?;
     terms.no_fallback()?;
+    slack_curve(trace, draw, with_delay)
+}
+
+/// M13 without asking: what a run without any delay says of every delay.
+pub(super) fn slack_curve(
+    trace: &Trace,
+    draw: &mut Draw,
+    with_delay: fn(&Trace, Span) -> Trace,
+) -> Held {
     let first = Outcome::of(&with_delay(trace, Span::ZERO))?;
     let savings = savings(&first)?;
     let limits: Vec<i64> = savings.values().flatten().flat_map(|it| [it.0, it.1]).collect();
-    let mut delays = vec![terms.watermark.delay.0];
+    let mut delays = vec![trace.plan.watermark.as_ref().map_or(0, |it| it.delay.0)];
     for _ in 0..4 {
         if !limits.is_empty() {
             let limit = draw.pick(&limits);
@@ -159,6 +170,7 @@ fn m13(trace: &Trace, draw: &mut Draw) -> Held {
 
 pub(super) const M19: Law = Law {
     name: "M19 oracle",
+    world: plain,
     prepare: |trace, draw| {
         base(trace, draw);
         without_clock(trace);
@@ -181,7 +193,7 @@ fn m19_with_a_delay_of_the_largest_disorder_nothing_is_dropped_and_the_output_is
 
 /// The largest distance of a row behind the front: all rows before it, or, in batches, all rows of
 /// earlier batches. `None` where a front is not a legal delay ahead.
-fn disorder(trace: &Trace, in_batches: bool) -> Option<i64> {
+pub(super) fn disorder(trace: &Trace, in_batches: bool) -> Option<i64> {
     let (mut front, mut batch, mut largest) = (None::<i64>, None::<i64>, 0);
     for item in &trace.items {
         match item {

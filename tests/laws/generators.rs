@@ -3,7 +3,7 @@
 //!
 //! Invariant: both runs have the same delay and the same lag.
 
-use super::case::{Draw, check};
+use super::case::{Draw, check, plain};
 use super::outcome::{Key, Outcome};
 use super::shape::{any_lag, base, late_rule, terms, watermark};
 use super::{Held, Law, No, claim, need};
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 pub(super) const M14: Law = Law {
     name: "M14 generators",
+    world: plain,
     prepare: |trace, draw| {
         base(trace, draw);
         let rules =
@@ -69,6 +70,7 @@ fn m14(trace: &Trace, _: &mut Draw) -> Held {
 
 pub(super) const M21: Law = Law {
     name: "M21 window refinement",
+    world: plain,
     prepare: |trace, draw| {
         base(trace, draw);
         late_rule(trace, draw, &[LateRule::Event]);

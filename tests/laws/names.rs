@@ -2,12 +2,12 @@
 //!
 //! Invariant: the two runs are the same in everything, once the names are brought back.
 
-use super::case::{Draw, check};
+use super::case::{Draw, check, plain};
 use super::outcome::Outcome;
 use super::shape::{any_lag, base, late_rule, terms, watermark};
 use super::{Held, Law, No, claim, need};
 use plimsoll_engine::plan::LateRule;
-use plimsoll_engine::row::PartitionId;
+use plimsoll_engine::row::{ColumnIx, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
 use plimsoll_sim::trace::{Item, Trace};
 use std::collections::BTreeSet;
@@ -15,13 +15,14 @@ use std::collections::BTreeSet;
 /// Times and spans of M5 stay this far from the ends.
 const ROOM: i64 = 1 << 59;
 
-fn same(one: &Outcome, two: &Outcome) -> Result<(), No> {
+pub(super) fn same(one: &Outcome, two: &Outcome) -> Result<(), No> {
     let difference = one.difference(two);
     claim(difference.is_none(), || difference.unwrap_or_default())
 }
 
 pub(super) const M5: Law = Law {
     name: "M5 time translation",
+    world: plain,
     prepare: |trace, draw| {
         let output = trace.plan.output;
         base(trace, draw);
@@ -61,6 +62,15 @@ fn m5(trace: &Trace, draw: &mut Draw) -> Held {
     let slides = draw.pick(&[1, -1, 7, -1_000, 123_456]);
     let by = spec.slide.0.checked_mul(slides).filter(|it| it.unsigned_abs() < ROOM.unsigned_abs());
     let by = Span(by.ok_or(No::Uncovered("a shift that leaves room"))?);
+    let shifted = shift_times(trace, column, by)?;
+    let one = Outcome::of(trace)?;
+    let tells = !one.writes.is_empty() && one.steps.iter().any(|it| it.evict.is_finite());
+    same(&one.shifted(by, &[]), &Outcome::of(&shifted)?)?;
+    Ok(tells)
+}
+
+/// The trace with all event times of a column, and of heartbeats, moved.
+pub(super) fn shift_times(trace: &Trace, column: ColumnIx, by: Span) -> Result<Trace, No> {
     let mut shifted = trace.clone();
     let near = |time: i64| time.unsigned_abs() < ROOM.unsigned_abs();
     let room = |time: i64| near(time) && near(time.saturating_add(by.0));
@@ -81,14 +91,12 @@ fn m5(trace: &Trace, draw: &mut Draw) -> Held {
         }
     }
     need(fits, "times that leave room")?;
-    let one = Outcome::of(trace)?;
-    let tells = !one.writes.is_empty() && one.steps.iter().any(|it| it.evict.is_finite());
-    same(&one.shifted(by), &Outcome::of(&shifted)?)?;
-    Ok(tells)
+    Ok(shifted)
 }
 
 pub(super) const M6: Law = Law {
     name: "M6 relabelling partitions",
+    world: plain,
     // No plan says anything about a single partition, and ties are never broken by number.
     prepare: |_, _| {},
     holds: m6,
@@ -101,7 +109,7 @@ fn m6_numbering_partitions_anew_changes_nothing() {
     check(&M6);
 }
 
-fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
+pub(super) fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
     match item {
         Item::Row(row) => Some(&mut row.partition),
         Item::Heartbeat { partition, .. }
@@ -113,12 +121,19 @@ fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
     }
 }
 
-fn m6(trace: &Trace, draw: &mut Draw) -> Held {
+pub(super) fn m6(trace: &Trace, draw: &mut Draw) -> Held {
     let mut other = trace.clone();
     let named = other.items.iter_mut().filter_map(partition_mut).map(|it| *it);
     let old: Vec<PartitionId> = named.collect::<BTreeSet<_>>().into_iter().collect();
-    let mut new: Vec<PartitionId> = (0..old.len() as u32 * 2).map(PartitionId).collect();
-    draw.shuffle(&mut new);
+    // Each keeps its input and its task.
+    let mut new = Vec::new();
+    for group in old.chunk_by(|one, two| one.0 >> 20 == two.0 >> 20) {
+        let first = group[0];
+        let of = |number| PartitionId::of(first.input() as u32, first.task(), number);
+        let mut numbers: Vec<PartitionId> = (0..group.len() as u32 * 2).map(of).collect();
+        draw.shuffle(&mut numbers);
+        new.extend_from_slice(&numbers[..group.len()]);
+    }
     let to = |it: PartitionId| new[old.binary_search(&it).expect("a partition of the trace")];
     for partition in other.items.iter_mut().filter_map(partition_mut) {
         *partition = to(*partition);
@@ -127,15 +142,21 @@ fn m6(trace: &Trace, draw: &mut Draw) -> Held {
     Ok(1 < old.len() && old.iter().any(|it| to(*it) != *it))
 }
 
-pub(super) const M10: Law =
-    Law { name: "M10 restart", prepare: |_, _| {}, holds: m10, covered: 96, telling: 85 };
+pub(super) const M10: Law = Law {
+    name: "M10 restart",
+    world: plain,
+    prepare: |_, _| {},
+    holds: m10,
+    covered: 96,
+    telling: 85,
+};
 
 #[test]
 fn m10_a_restart_at_any_place_changes_nothing() {
     check(&M10);
 }
 
-fn m10(trace: &Trace, draw: &mut Draw) -> Held {
+pub(super) fn m10(trace: &Trace, draw: &mut Draw) -> Held {
     need(!trace.items.is_empty(), "an item")?;
     let len = trace.items.len();
     let (one, two) = (draw.below(len + 1), draw.below(len + 1));

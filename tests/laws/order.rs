@@ -2,7 +2,7 @@
 //!
 //! Invariant: rows are taken out or exchanged, never changed.
 
-use super::case::{Draw, check};
+use super::case::{Draw, check, plain};
 use super::outcome::{Outcome, first, row_name};
 use super::shape::{
     any_lag, base, global, late_rule, row_by_row, terms, without_changes, without_clock,
@@ -19,6 +19,7 @@ const RULES: [LateRule; 4] =
 
 pub(super) const M9: Law = Law {
     name: "M9 deleting the dropped rows",
+    world: plain,
     prepare: |trace, draw| {
         base(trace, draw);
         without_clock(trace);
@@ -42,7 +43,7 @@ fn m9_taking_the_dropped_rows_out_of_the_input_changes_nothing() {
 /// Whether each of these rows found its partition at or beyond its own time. A partition that such
 /// a row brings along, or moves, is part of the minimum: taking the row out is then no deletion of
 /// a row only. Under one maximum for all, a dropped row is never the one that moves it.
-fn moves_nobody(trace: &Trace, dropped: &[u32]) -> bool {
+pub(super) fn moves_nobody(trace: &Trace, dropped: &[u32]) -> bool {
     let mut furthest = BTreeMap::new();
     trace.items.iter().all(|item| {
         let (partition, time, gone) = match item {
@@ -101,6 +102,7 @@ fn m9(trace: &Trace, _: &mut Draw) -> Held {
 
 pub(super) const M16: Law = Law {
     name: "M16 order repair",
+    world: plain,
     prepare: |trace, draw| {
         base(trace, draw);
         without_clock(trace);

@@ -7,7 +7,10 @@
 
 use super::{No, plants};
 use plimsoll_engine::late::LateRow;
-use plimsoll_engine::output::{Fate, FigureNote, Firing, FiringKind, StepRecord};
+use plimsoll_engine::output::{
+    EmissionKind, EmissionNote, Fate, FigureNote, Firing, FiringKind, Remark, RemarkKind,
+    StageRecord, StepRecord,
+};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::state::layout::Value;
 use plimsoll_engine::time::{EventTime, Span};
@@ -38,6 +41,13 @@ pub(super) struct Write {
     pub(super) note: FigureNote,
 }
 
+/// One row as a flow wrote it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Emitted {
+    pub(super) note: EmissionNote,
+    pub(super) cells: Vec<Option<i64>>,
+}
+
 /// A whole run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Outcome {
@@ -51,6 +61,12 @@ pub(super) struct Outcome {
     pub(super) writes: Vec<Write>,
     /// All steps.
     pub(super) steps: Vec<StepRecord>,
+    /// Everything that a flow wrote, in order.
+    pub(super) emitted: Vec<Emitted>,
+    /// What contradicts it; names instead of item numbers.
+    pub(super) remarks: Vec<Remark>,
+    /// What each stage of a flow did in each step.
+    pub(super) stages: Vec<StageRecord>,
 }
 
 impl Outcome {
@@ -71,8 +87,14 @@ impl Outcome {
             Item::Row(row) => row.cells,
             other => panic!("a record of item {}, which is no row: {other:?}", id.0),
         };
+        // Behind the first stage a row may have been caused by a batch.
+        let named = |id: ItemId| {
+            let row = row_name(trace.items[id.0 as usize - 1]);
+            ItemId(row.map_or(u64::MAX, u64::from))
+        };
         outcome.rows = trace.items.iter().filter_map(|it| row_name(*it)).collect();
-        let mut run = Run::new(trace, &mut *system, false);
+        // With digests checkpoints are really taken.
+        let mut run = Run::new(trace, &mut *system, trace.items.contains(&Item::Checkpoint));
         while let Some(seen) = run.step() {
             let seen = seen.map_err(|it| No::Broken(it.evidence))?;
             for record in &seen.output.records {
@@ -82,6 +104,10 @@ impl Outcome {
                         late.in_force.set_by = None;
                         outcome.late.insert(name(record.id), late);
                     }
+                    Fate::Duplicate { of } => {
+                        let fate = Fate::Duplicate { of: named(of) };
+                        outcome.other.insert(name(record.id), fate);
+                    }
                     fate => {
                         outcome.other.insert(name(record.id), fate);
                     }
@@ -89,6 +115,26 @@ impl Outcome {
             }
             outcome.writes.extend(seen.output.firings.iter().flat_map(|it| writes(trace, it)));
             outcome.steps.extend(&seen.output.steps);
+            let (rows, notes) = (&seen.output.emissions.rows, &seen.output.emissions.notes);
+            assert_eq!(rows.len(), notes.len(), "one note per row written");
+            outcome.emitted.extend(notes.iter().zip(0..).map(|(note, row)| Emitted {
+                note: *note,
+                cells: rows.columns.iter().map(|it| it.get(row)).collect(),
+            }));
+            outcome.stages.extend(&seen.output.stages);
+            outcome.remarks.extend(seen.output.remarks.iter().map(|it| Remark {
+                id: named(it.id),
+                kind: match it.kind {
+                    RemarkKind::DuplicateAfterExpiry { first } => {
+                        RemarkKind::DuplicateAfterExpiry { first: named(first) }
+                    }
+                    RemarkKind::Refuted { unmatched } => {
+                        RemarkKind::Refuted { unmatched: named(unmatched) }
+                    }
+                    split @ RemarkKind::SessionSplit { .. } => split,
+                },
+                ..*it
+            }));
         }
         Ok(outcome)
     }
@@ -97,6 +143,14 @@ impl Outcome {
     pub(super) fn finals(&self) -> Finals {
         let named = |it: &Write| ((it.window, it.key.clone()), it.values.clone());
         self.writes.iter().map(named).collect()
+    }
+
+    /// The last total of each window and key of a flow that ends in windows, by its first columns:
+    /// start, end, time and keys.
+    pub(super) fn flow_finals(&self, keys: usize) -> BTreeMap<Key, Key> {
+        let written = self.emitted.iter().filter(|it| it.note.kind != EmissionKind::Retraction);
+        let named = written.map(|it| it.cells.split_at(3 + keys));
+        named.map(|(name, values)| (name.to_vec(), values.to_vec())).collect()
     }
 
     /// How many windows each late row lost.
@@ -129,8 +183,34 @@ impl Outcome {
         })
     }
 
+    /// The first row that loses more windows to lateness in this run than in the other. `None` where
+    /// the rows that are late here are a subset of those that are late there.
+    pub(super) fn drops_beyond(&self, other: &Self) -> Option<String> {
+        self.late.iter().find_map(|(name, late)| {
+            let lost = other.late.get(name).map_or(0, |it| it.windows_lost);
+            (lost < late.windows_lost).then(|| {
+                format!(
+                    "the row at {:?} (cells from {name}) loses {} windows here and {lost} there",
+                    late.time, late.windows_lost
+                )
+            })
+        })
+    }
+
+    /// What was written, without its steps, in order of what it says.
+    pub(super) fn published(&self) -> Vec<Emitted> {
+        let unstepped = |it: &Emitted| {
+            let note = EmissionNote { step: 0, ..it.note };
+            Emitted { note, cells: it.cells.clone() }
+        };
+        let mut all: Vec<Emitted> = self.emitted.iter().map(unstepped).collect();
+        all.sort();
+        all
+    }
+
     /// The same with the writes of each step in order of window and key.
     pub(super) fn sorted(mut self) -> Self {
+        self.emitted.sort();
         self.writes.sort_by(|one, two| {
             let rank = |it: &Write| (it.step, it.window, it.key.clone());
             rank(one).cmp(&rank(two))
@@ -138,8 +218,25 @@ impl Outcome {
         self
     }
 
-    /// The same with all of event time moved by a span.
-    pub(super) fn shifted(mut self, by: Span) -> Self {
+    /// The same with all of event time moved by a span; `times` are the columns of a flow's output
+    /// that hold times.
+    pub(super) fn shifted(mut self, by: Span, times: &[usize]) -> Self {
+        for it in &mut self.emitted {
+            it.note.time = it.note.time + by;
+            for column in times {
+                if let Some(time) = &mut it.cells[*column] {
+                    *time = (EventTime(*time) + by).0;
+                }
+            }
+        }
+        for it in &mut self.stages {
+            (it.late, it.evict) = (it.late.map(|it| it + by), it.evict.map(|it| it + by));
+        }
+        for it in &mut self.remarks {
+            if let RemarkKind::SessionSplit { start, end } = &mut it.kind {
+                (*start, *end) = (*start + by, *end + by);
+            }
+        }
         for late in self.late.values_mut() {
             late.time = late.time + by;
             late.in_force.watermark = late.in_force.watermark + by;
@@ -188,7 +285,11 @@ impl Outcome {
             let pairs = |it: &Self| it.other.clone().into_iter().collect::<Vec<_>>();
             first(&pairs(self), &pairs(other), "fate")
         };
-        steps.or_else(writes).or_else(late).or_else(fates)
+        let emitted = || first(&self.emitted, &other.emitted, "emission");
+        let stages = || first(&self.stages, &other.stages, "record of a stage");
+        let remarks = || first(&self.remarks, &other.remarks, "remark");
+        let of_rows = steps.or_else(late).or_else(fates);
+        of_rows.or_else(writes).or_else(emitted).or_else(stages).or_else(remarks)
     }
 }
 

@@ -14,44 +14,66 @@ use plimsoll_engine::plan::{
 use plimsoll_engine::row::ColumnIx;
 use plimsoll_engine::time::{EventTime, Span};
 use plimsoll_sim::trace::{Item, Trace};
+use std::ops::Deref;
 
-/// The two halves of a plan that laws speak of.
+/// What laws ask of the watermark, the trigger and the items, whatever the query.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    pub(super) watermark: &'a WatermarkPlan,
+    trace: &'a Trace,
+}
+
+/// The rules of a trace with a watermark, that ends.
+pub(super) fn rules(trace: &Trace) -> Result<Rules<'_>, No> {
+    let watermark = trace.plan.watermark.as_ref().ok_or(No::Uncovered("a watermark"))?;
+    let ends = trace.items.iter().filter(|it| **it == Item::End).count();
+    need(ends == 1 && trace.items.last() == Some(&Item::End), "one end, at the end")?;
+    let goes_on = !matches!(trace.plan.trigger, Trigger::Once | Trigger::AvailableNow(_));
+    need(goes_on, "a trigger under which the input ends")?;
+    Ok(Rules { watermark, trace })
+}
+
+/// The two halves of a plain plan that laws speak of.
 #[derive(Clone, Copy)]
 pub(super) struct Terms<'a> {
-    pub(super) watermark: &'a WatermarkPlan,
     pub(super) operator: &'a WindowPlan,
-    trace: &'a Trace,
+    rules: Rules<'a>,
+}
+
+impl<'a> Deref for Terms<'a> {
+    type Target = Rules<'a>;
+    fn deref(&self) -> &Rules<'a> {
+        &self.rules
+    }
 }
 
 /// The terms of a plan with a watermark that is linked to its windows, of a trace that ends.
 pub(super) fn terms(trace: &Trace) -> Result<Terms<'_>, No> {
+    let rules = rules(trace)?;
     let plan = &trace.plan;
-    let watermark = plan.watermark.as_ref().ok_or(No::Uncovered("a watermark"))?;
     let operator = plan.operator.as_ref().ok_or(No::Uncovered("windows"))?;
-    let column = &plan.schema.columns[watermark.column.0].name;
+    let column = &plan.schema.columns[rules.watermark.column.0].name;
     need(plan.lineage.is_empty() && operator.time == *column, "a linked watermark")?;
-    let ends = trace.items.iter().filter(|it| **it == Item::End).count();
-    need(ends == 1 && trace.items.last() == Some(&Item::End), "one end, at the end")?;
-    let goes_on = !matches!(plan.trigger, Trigger::Once | Trigger::AvailableNow(_));
-    need(goes_on, "a trigger under which the input ends")?;
-    Ok(Terms { watermark, operator, trace })
+    Ok(Terms { operator, rules })
 }
 
 impl Terms<'_> {
-    pub(super) fn append(&self) -> Result<(), No> {
-        need(self.trace.plan.output == OutputMode::Append, "append mode")
-    }
-
     pub(super) fn counts(&self) -> Result<(), No> {
         need(self.operator.aggregates.first() == Some(&Aggregate::Count), "a count, first")
     }
 
-    pub(super) fn nothing_in_force_first(&self) -> Result<(), No> {
-        need(self.watermark.initial == EventTime::MIN, "w = -inf before any row")
-    }
-
     pub(super) fn late_rule(&self, any_of: &[LateRule]) -> Result<(), No> {
         need(any_of.contains(&self.operator.late), "another late rule")
+    }
+}
+
+impl Rules<'_> {
+    pub(super) fn append(&self) -> Result<(), No> {
+        need(self.trace.plan.output == OutputMode::Append, "append mode")
+    }
+
+    pub(super) fn nothing_in_force_first(&self) -> Result<(), No> {
+        need(self.watermark.initial == EventTime::MIN, "w = -inf before any row")
     }
 
     pub(super) fn effective(&self, any_of: &[Effective]) -> Result<(), No> {
@@ -84,6 +106,13 @@ impl Terms<'_> {
 
     pub(super) fn no_changes(&self) -> Result<(), No> {
         need(!self.trace.items.iter().any(is_change), "partitions that stay")
+    }
+
+    /// A row or a heartbeat more or less is no step more or less that anything depends on.
+    pub(super) fn steps_are_kept(&self) -> Result<(), No> {
+        let counts_at_once = matches!(self.watermark.effective, Effective::Row | Effective::Probe);
+        let kept = self.trace.plan.trigger != Trigger::Row || counts_at_once;
+        need(kept, "batches that are kept")
     }
 
     pub(super) fn no_heartbeats(&self) -> Result<(), No> {

@@ -43,6 +43,17 @@ pub(super) fn read(path: &Path, console: &mut Console) -> Result<Query> {
     for warning in warnings {
         writeln!(console.err, "{}", warning.told(dialect))?;
     }
+    if let Some(flow) = checked.flow.as_ref().filter(|it| 1 < it.inputs.len()) {
+        let names: Vec<_> = flow.inputs.iter().map(|it| it.name.as_str()).collect();
+        bail!(
+            "{} has {} inputs ({}), and a run reads rows of one; write its rows as a trace \
+             (`row {}/p0 TIME ..`) and use `plimsoll replay`",
+            source.name,
+            names.len(),
+            names.join(", "),
+            names[0]
+        );
+    }
     let event = event(&checked)?;
     let used = used(&checked, event);
     Ok(Query { checked, clock: read.clock, event, used })
@@ -61,7 +72,8 @@ fn event(plan: &Plan) -> Result<ColumnIx> {
 }
 
 fn used(plan: &CheckedPlan, event: ColumnIx) -> Vec<bool> {
-    let mut used = vec![false; plan.schema.columns.len()];
+    // A flow hands on whole rows.
+    let mut used = vec![plan.flow.is_some(); plan.schema.columns.len()];
     let operator = plan.operator.iter();
     let keys = operator.clone().flat_map(|it| it.keys.iter().copied());
     let values = operator.flat_map(|it| it.aggregates.iter().filter_map(|it| it.column()));

@@ -7,6 +7,7 @@
 //! Invariant: a late row that is not listed is counted.
 
 use super::Args;
+use super::plan::Query;
 use crate::console::Console;
 use plimsoll_engine::late::LateCause;
 use plimsoll_engine::output::{Fate, Output};
@@ -24,11 +25,14 @@ pub(super) struct Printer {
     pub(super) tally: Tally,
     late: Vec<LateLine>,
     most: usize,
+    /// Whether rows come out, not windows.
+    flow: bool,
 }
 
 impl Printer {
-    pub(super) fn new(args: &Args, tally: Tally) -> Self {
-        Self { tally, late: Vec::new(), most: args.late_rows }
+    pub(super) fn new(args: &Args, query: &Query, tally: Tally) -> Self {
+        let flow = query.checked.flow.is_some();
+        Self { tally, late: Vec::new(), most: args.late_rows, flow }
     }
 
     /// Takes what came out of one or more calls.
@@ -47,6 +51,13 @@ impl Printer {
                 } else {
                     writeln!(console.out, "{}", figure.text())?;
                 }
+            }
+        }
+        for emission in report.emissions(&out.emissions) {
+            if console.json {
+                console.json(&json!({ "emission": emission }))?;
+            } else {
+                writeln!(console.out, "{}", emission.text())?;
             }
         }
         for record in &out.records {
@@ -78,13 +89,14 @@ impl Printer {
                 "partly_late": self.tally.partly_late,
                 "windows_written": self.tally.windows,
                 "groups_written": self.tally.groups,
+                "emitted": self.tally.emitted,
                 "groups_held": view.groups,
                 "steps": self.tally.steps,
                 "watermark_ms": watermark,
             }}))?;
             return Ok(adds_up);
         }
-        if 0 < self.tally.windows {
+        if 0 < self.tally.windows + self.tally.emitted {
             writeln!(console.out)?;
         }
         writeln!(console.out, "{line}")?;
@@ -106,14 +118,19 @@ impl Printer {
         }
         let held = match view.groups {
             Some(0) | None => String::new(),
+            Some(rows) if self.flow => format!(", {} state rows are held", count_text(rows)),
             Some(groups) => format!(", {} groups are held in open windows", count_text(groups)),
+        };
+        let written = if self.flow {
+            format!("{} rows written", count_text(self.tally.emitted))
+        } else {
+            let windows = count_text(self.tally.windows);
+            format!("{windows} windows with {} groups written", count_text(self.tally.groups))
         };
         writeln!(
             console.out,
-            "{} steps, {} windows with {} groups written, watermark {}{held}",
+            "{} steps, {written}, watermark {}{held}",
             count_text(self.tally.steps),
-            count_text(self.tally.windows),
-            count_text(self.tally.groups),
             TimeText(view.watermark)
         )?;
         self.table(late + self.tally.partly_late, console)?;

@@ -176,7 +176,7 @@ impl<'a> Stream<'a> {
             query,
             engine: Engine::with_plan(query.checked.clone(), playback.start, 0),
             playback,
-            printer: Printer::new(args, tally),
+            printer: Printer::new(args, query, tally),
             prefix: Prefix::default(),
             lines_before: 0,
             rows_at_checkpoint: 0,

@@ -50,7 +50,7 @@ pub(super) fn run(
     let trace = &recorded.trace;
     let mut engine = Engine::with_plan(query.checked.clone(), trace.clock, 0);
     let mut agreement = OracleAgreement::new(trace);
-    let mut printer = Printer::new(args, Tally { rows: taken, ..Tally::default() });
+    let mut printer = Printer::new(args, query, Tally { rows: taken, ..Tally::default() });
     let report = Report { plan: &trace.plan, texts: rows.texts(), partitions: rows.partitions() };
     let mut run = Run::new(trace, &mut engine, false);
     while let Some(seen) = run.step() {

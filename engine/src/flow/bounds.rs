@@ -47,6 +47,9 @@ pub struct PassBounds {
 }
 
 impl Bounds {
+    /// Removes nothing: nothing leaves between two probes.
+    pub const NOTHING: [InForce; 2] = [InForce::initial(EventTime::MIN); 2];
+
     /// Before any step. `own` are the first values of the two sides, `all` that of the policy.
     pub fn new(flow: &Flow, effective: Effective, own: [InForce; 2], all: InForce) -> Self {
         let own_sides = matches!(

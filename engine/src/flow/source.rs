@@ -190,16 +190,17 @@ impl Sources {
 
     /// Something arrived from a partition.
     pub fn hear(&mut self, partition: PartitionId, at: ProcTime) {
-        self.of_input(partition).for_each(|it| it.generator.hear(partition, at));
-        let Some(first) = self.marks.iter().find(|it| it.input == partition.input()) else {
-            return;
-        };
-        // Whoever speaks is awake at once, and is seen to be.
-        let members = first.generator.members();
-        let shown = self.members.binary_search_by_key(&partition, |it| it.partition);
-        let heard = members.binary_search_by_key(&partition, |it| it.partition);
-        if let (Ok(shown), Ok(heard)) = (shown, heard) {
-            self.members[shown] = members[heard];
+        let mut heard = None;
+        for it in self.of_input(partition).filter(|it| it.generator.hears()) {
+            it.generator.hear(partition, at);
+            let members = it.generator.members();
+            let slot = members.binary_search_by_key(&partition, |it| it.partition);
+            heard = heard.or(slot.ok().map(|it| members[it]));
+        }
+        // An idle one is active at once, not only when a step has taken the item.
+        let slot = self.members.binary_search_by_key(&partition, |it| it.partition);
+        if let (Some(heard), Ok(slot)) = (heard, slot) {
+            self.members[slot] = heard;
         }
     }
 
@@ -343,7 +344,13 @@ impl Sources {
             (None, Policy::Min) => values.min_by_key(|it| it.watermark),
             (None, Policy::Max) => values.max_by_key(|it| it.watermark),
         };
-        if let Some(new) = new.filter(|it| self.in_force.watermark < it.watermark) {
+        // At equality it is the newer candidate that explains the value.
+        let last = self.in_force;
+        let differs = |it: &InForce| {
+            last.watermark < it.watermark
+                || last.watermark == it.watermark && last.candidate != it.candidate
+        };
+        if let Some(new) = new.filter(differs) {
             self.in_force = InForce { since_step: step, ..new };
         }
     }

@@ -113,14 +113,14 @@ pub fn linked(plan: &Plan) -> bool {
 
 /// Plans to start from, and what trips on them.
 #[cfg(test)]
-mod testing {
+pub(crate) mod testing {
     use super::*;
     use crate::plan::*;
     use crate::row::{ColumnKind, ColumnSpec, Schema};
     use crate::time::{EventTime, Span};
 
     /// Ten-minute windows of `ts` per `k`, delay 2 min, append: nothing is wrong with it.
-    pub(super) fn sound() -> Plan {
+    pub(crate) fn sound() -> Plan {
         let column = |name: &str, kind| ColumnSpec { name: name.into(), kind };
         let columns = vec![
             column("ts", ColumnKind::Time),

@@ -121,7 +121,10 @@ fn dress_stage(stage: &mut StagePlan, profile: &Profile) -> Result<(), String> {
         | StagePlan::Rename(..)
         | StagePlan::Compute(_)
         | StagePlan::Count(_) => {}
-        StagePlan::Window(it) => it.late = profile.late,
+        StagePlan::Window(it) => {
+            it.late = profile.late;
+            it.hole = profile.hole;
+        }
         StagePlan::Session(it) => {
             it.late = profile.session_late;
             it.touching = profile.touching;
@@ -190,7 +193,12 @@ fn forgets(profile: &Profile) -> Option<String> {
     ];
     let lost = all.into_iter().filter(|it| it.0 == Memory::Lost).map(|it| it.1);
     let lost = lost.collect::<Vec<_>>();
-    (!lost.is_empty()).then(|| lost.join(" and "))
+    let (last, others) = lost.split_last()?;
+    Some(if others.is_empty() {
+        (*last).to_owned()
+    } else {
+        format!("{} and {last}", others.join(", "))
+    })
 }
 
 fn join_notes(plan: &Plan, profile: &Profile) -> Option<String> {

@@ -5,6 +5,7 @@
 
 use super::history::History;
 use super::{ExplainError, Quoted, WindowText, clock_at, rule_name};
+use crate::golden;
 use crate::shrink::place::Place;
 use crate::trace::time_text::{SpanText, TimeText};
 use crate::trace::{Item, RowItem, Trace};
@@ -126,7 +127,12 @@ pub fn row(trace: &Trace, item: ItemId) -> Result<RowStory, ExplainError> {
         Some(Fate::CountedNotAdvancing) | None if step.is_some() => None,
         _ => return Ok(story),
     };
-    let Some(operator) = &trace.plan.operator else { return Ok(story) };
+    let Some(operator) = &trace.plan.operator else {
+        if let Some(late) = &late {
+            story.judge_stage(trace, late);
+        }
+        return Ok(story);
+    };
     story.judge(trace, &history, row, operator, late, item);
     story.try_values(trace, item);
     Ok(story)
@@ -161,6 +167,24 @@ impl RowStory {
             Some(Fate::NoGap) => ("no gap", "The session gap that it asks for is not positive."),
         };
         (self.fate, self.because) = (name, because.to_owned());
+    }
+
+    /// What a stage of a flow compared, and what would have kept the row.
+    fn judge_stage(&mut self, trace: &Trace, late: &LateRow) {
+        self.because = format!("The stage says: {}.", golden::late_line(trace, late));
+        self.cause = Some(late.cause.name());
+        self.want(late.saving);
+    }
+
+    fn want(&mut self, saving: Saving) {
+        match saving {
+            Saving::Delay { smallest, largest } => self.needs = Some((smallest, largest)),
+            Saving::Fallback { smallest, largest } => {
+                self.setting = "fallback";
+                self.needs = Some((smallest, largest));
+            }
+            Saving::Nothing => {}
+        }
     }
 
     fn judge(
@@ -213,14 +237,7 @@ impl RowStory {
             Some(it) => it.saving,
             None => saving(operator.late, &grid, time, all, &in_force),
         };
-        match wanted {
-            Saving::Delay { smallest, largest } => self.needs = Some((smallest, largest)),
-            Saving::Fallback { smallest, largest } => {
-                self.setting = "fallback";
-                self.needs = Some((smallest, largest));
-            }
-            Saving::Nothing => {}
-        }
+        self.want(wanted);
     }
 
     /// Runs the trace again, with the value that keeps the row whole and with one millisecond less.

@@ -134,7 +134,7 @@ impl Judge {
                 let (lost, kept) = (late.windows_lost, late.windows_kept);
                 let last = grid.windows(late.time).nth((lost as usize).saturating_sub(1));
                 let last = last.map_or_else(|| "it".to_owned(), figure::window);
-                let and = allowed.map_or(String::new(), |it| format!(" and its {}", it.1));
+                let and = allowed.map_or(String::new(), |it| format!(" with its {}", it.1));
                 if (lost, kept) == (1, 0) {
                     format!(": window {last}{and} ended at or before {at}")
                 } else {
@@ -145,7 +145,7 @@ impl Judge {
                 }
             }
             (LateRule::WindowEnd, None, allowed) if self.session.is_some() => {
-                let and = allowed.map_or(String::new(), |it| format!(" and its {}", it.1));
+                let and = allowed.map_or(String::new(), |it| format!(" with its {}", it.1));
                 format!(": {}{and} ended at or before {at}", self.session(late.time, cells))
             }
             (LateRule::Frame | LateRule::WindowEnd, ..) => format!(" behind {at}"),

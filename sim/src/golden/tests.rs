@@ -1,5 +1,7 @@
 //! Stories whose lines are right, and files that are put right.
 
+mod flow;
+
 use super::*;
 use crate::run::Run;
 use crate::system::engine::Engine;

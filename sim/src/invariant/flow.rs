@@ -48,9 +48,9 @@ impl FlowScope {
 
     /// Whether the columns at a stage are still those of the input.
     fn has_input_columns(&self, stage: usize) -> bool {
-        self.flow.stages[..stage]
-            .iter()
-            .all(|it| matches!(it, StagePlan::Filter(_) | StagePlan::Rename(..) | StagePlan::Compute(_)))
+        self.flow.stages[..stage].iter().all(|it| {
+            matches!(it, StagePlan::Filter(_) | StagePlan::Rename(..) | StagePlan::Compute(_))
+        })
     }
 }
 
@@ -59,6 +59,10 @@ fn followed(scope: &Scope) -> Result<&FlowScope, &'static str> {
     match &scope.flow {
         None => Err("a flow"),
         Some(it) if !it.short => Err("a trace that is followed row by row"),
+        // A paused partition's rows wait at their source, and nobody sees when they are taken.
+        Some(it) if it.flow.levels.as_ref().is_some_and(|it| it.alignment.is_some()) => {
+            Err("rows that are taken when they come")
+        }
         Some(it) => Ok(it),
     }
 }

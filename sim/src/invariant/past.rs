@@ -21,6 +21,7 @@ pub use scope::Scope;
 pub(super) use scope::fold_key;
 
 use super::Observation;
+use super::flow::past::FlowPast;
 use crate::trace::{Item, Trace};
 use open::{Closed, Windows};
 use plimsoll_engine::output::{Fate, Firing, StepKind};
@@ -72,6 +73,8 @@ pub struct Past {
     pub frontier: EventTime,
     /// The last step at whose end somebody was idle.
     pub last_idle: Option<u64>,
+    /// The rows of a flow, where they are followed.
+    pub flow: Option<FlowPast>,
     windows: Option<Windows>,
     touches: Vec<(Window, u64)>,
 }
@@ -101,6 +104,7 @@ impl Past {
             last_idle: None,
             windows: scope.grid.map(|it| Windows::new(it, follow)),
             touches: Vec::new(),
+            flow: scope.flow.as_ref().filter(|it| it.short).map(|_| FlowPast::default()),
             scope,
         }
     }
@@ -114,6 +118,9 @@ impl Past {
         self.stray = None;
         self.woke = false;
         self.was_stopped = self.stopped;
+        if let Some(flow) = &mut self.flow {
+            flow.observe(seen, self.stopped);
+        }
         self.arrive(seen);
         if !seen.output.steps.is_empty() {
             self.take(seen);

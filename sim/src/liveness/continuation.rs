@@ -57,7 +57,12 @@ impl<'a> Continuation<'a> {
                 Item::Finish(partition) => finished.push(partition),
                 Item::Remove(_) => it.removed = true,
                 Item::Tick(span) => it.now = it.now.max(it.now + span),
-                Item::Probe | Item::Batch | Item::Checkpoint | Item::Crash { .. } | Item::End => {}
+                Item::Probe
+                | Item::Batch
+                | Item::Steer(_)
+                | Item::Checkpoint
+                | Item::Crash { .. }
+                | Item::End => {}
             }
         }
         it.going_on = it.named.iter().copied().filter(|it| !finished.contains(it)).collect();

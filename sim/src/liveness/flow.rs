@@ -73,7 +73,8 @@ fn can(base: &Continuation<'_>, flow: &Flow, draw: u64) -> Vec<&'static str> {
         GeneratorPlan::PartitionMin { idle } => idle.map(|it| it.timeout),
         GeneratorPlan::GlobalMax => None,
     };
-    let leaves = retention::everything_leaves(base.trace(), flow).is_ok() && base.last_end().is_some();
+    let leaves =
+        retention::everything_leaves(base.trace(), flow).is_ok() && base.last_end().is_some();
     let heard = timeout.is_none_or(|it| 1 <= it.0);
     let promised = promised(base, flow);
     let mut can = Vec::with_capacity(3);
@@ -141,7 +142,8 @@ fn waits(
         return Err("partitions that stay where they are");
     }
     let delays = || flow.inputs.iter().flat_map(|it| &it.marks).map(|it| it.delay);
-    let (least, most) = (delays().min().unwrap_or(Span::ZERO), delays().max().unwrap_or(Span::ZERO));
+    let (least, most) =
+        (delays().min().unwrap_or(Span::ZERO), delays().max().unwrap_or(Span::ZERO));
     if drift < most - least { Err("delays that differ by less than the drift") } else { Ok(drift) }
 }
 

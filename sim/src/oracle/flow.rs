@@ -26,6 +26,7 @@ mod expected;
 mod global;
 mod join;
 mod links;
+pub mod pairs;
 mod published;
 mod session;
 mod source;
@@ -34,7 +35,7 @@ mod stateless;
 mod window;
 
 #[cfg(test)]
-pub(in crate::oracle) mod tests;
+pub(crate) mod tests;
 
 pub use expected::{
     EmissionExpected, ExpectedFlow, FlowFate, FlowStep, FlowVerdict, RemarkExpected, StageExpected,
@@ -137,6 +138,10 @@ impl FlowOracle {
             Item::Row(_) | Item::Heartbeat { .. } | Item::Add { .. } => self.wait(id, item),
             Item::Remove(_) | Item::Move { .. } | Item::Finish(_) => self.wait(id, item),
             _ => {}
+        }
+        if let Item::Steer(_) = item {
+            self.ignore(id, IgnoredWhy::NoLevels);
+            return &self.expected;
         }
         let begin = self.schedule.begin(item, now);
         match begin {

@@ -145,7 +145,7 @@ impl Watch {
                 sometimes!(self.reach, "two crashes in a row", self.crashed);
                 sometimes!(self.reach, "crash between closing and the next row", self.closed);
             }
-            Item::Probe | Item::Batch | Item::Checkpoint | Item::End => {}
+            Item::Probe | Item::Batch | Item::Steer(_) | Item::Checkpoint | Item::End => {}
         }
     }
 

@@ -9,7 +9,9 @@ use crate::trace::plan_text::aggregate_text;
 use crate::trace::time_text::{SpanText, TimeText};
 use crate::trace::words::quoted;
 use plimsoll_engine::late::{LateRow, Saving};
-use plimsoll_engine::output::{Completeness, Firing, FiringKind, FiringReason};
+use plimsoll_engine::output::{
+    Completeness, EmissionNote, Emissions, Firing, FiringKind, FiringReason,
+};
 use plimsoll_engine::plan::{Aggregate, Plan, WindowPlan};
 use plimsoll_engine::row::{ColumnIx, ColumnKind, Dictionary, ItemId};
 use plimsoll_engine::state::layout::Value;
@@ -47,6 +49,17 @@ pub struct Figure {
     pub known: bool,
     /// Rows that had been dropped for the window by then.
     pub rows_dropped: u64,
+}
+
+/// One row that a flow wrote.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct Emission {
+    /// What kind of writing it is: `row`, `on_time`, `late`, `unmatched` ..
+    pub kind: &'static str,
+    /// Its pane, from 0.
+    pub pane: u32,
+    /// Columns with their values; null is absent.
+    pub cells: Vec<(String, Option<String>)>,
 }
 
 /// A row that was late for some or all of its windows.
@@ -120,8 +133,30 @@ impl Report<'_> {
         }
     }
 
+    /// The rows that a flow wrote, step by step, within a step in order of their text.
+    pub fn emissions(&self, emissions: &Emissions) -> Vec<Emission> {
+        let Some(flow) = &self.plan.flow else { return Vec::new() };
+        let schema = flow.schemas(&self.plan.schema).pop().unwrap_or_default();
+        let emission = |(row, note): (usize, &EmissionNote)| {
+            let cells = schema.columns.iter().zip(&emissions.rows.columns);
+            let cells = cells.map(|(column, cells)| {
+                let value = cells.get(row).map(|it| self.text_of(column.kind, it));
+                (column.name.clone(), value)
+            });
+            let kind = note.kind.word();
+            (note.step, Emission { kind, pane: note.pane, cells: cells.collect() })
+        };
+        let mut all: Vec<_> = emissions.notes.iter().enumerate().map(emission).collect();
+        all.sort();
+        all.into_iter().map(|it| it.1).collect()
+    }
+
     fn cell(&self, column: ColumnIx, value: i64) -> String {
-        match self.plan.schema.column(column).kind {
+        self.text_of(self.plan.schema.column(column).kind, value)
+    }
+
+    fn text_of(&self, kind: ColumnKind, value: i64) -> String {
+        match kind {
             ColumnKind::Integer => value.to_string(),
             ColumnKind::Time => TimeText(EventTime(value)).to_string(),
             ColumnKind::Text => match self.texts.text(value) {
@@ -183,6 +218,34 @@ impl Figure {
         let notes: Vec<_> = self.reason.map(str::to_owned).into_iter().chain(dropped).collect();
         if !notes.is_empty() {
             line.push_str(&format!(" ({})", notes.join("; ")));
+        }
+        line
+    }
+}
+
+impl Emission {
+    /// The row on one line.
+    pub fn text(&self) -> String {
+        let mut line = "emit".to_owned();
+        if !["row", "on_time"].contains(&self.kind) {
+            line.push_str(&format!(" {}", self.kind));
+        }
+        if self.pane != 0 {
+            line.push_str(&format!(" pane={}", self.pane));
+        }
+        let shown = |at: usize, name: &str| match self.cells.get(at) {
+            Some((it, Some(text))) if it == name => Some(text.clone()),
+            _ => None,
+        };
+        let window = (shown(0, "window_start"), shown(1, "window_end"), shown(2, "window_time"));
+        let mut rest = &self.cells[..];
+        if let (Some(start), Some(end), Some(_)) = window {
+            line.push_str(&format!(" [{start},{end})"));
+            rest = &rest[3..];
+        }
+        for (name, value) in rest {
+            let value = value.as_deref().map_or(Cow::Borrowed("-"), quoted);
+            line.push_str(&format!(" {name}={value}"));
         }
         line
     }

@@ -38,6 +38,18 @@ pub struct Tally {
     pub groups: u64,
     /// Steps done.
     pub steps: u64,
+    /// Rows that a filter of a flow did not keep.
+    #[serde(default)]
+    pub filtered: u64,
+    /// Rows that were seen before.
+    #[serde(default)]
+    pub duplicates: u64,
+    /// Rows whose own gap is not positive.
+    #[serde(default)]
+    pub no_gap: u64,
+    /// Rows that a flow wrote.
+    #[serde(default)]
+    pub emitted: u64,
 }
 
 impl Tally {
@@ -46,6 +58,7 @@ impl Tally {
         self.windows += out.firings.len() as u64;
         self.groups += out.firings.iter().map(|it| it.groups.len() as u64).sum::<u64>();
         self.steps += out.steps.len() as u64;
+        self.emitted += out.emissions.notes.len() as u64;
         self.counted += out.steps.iter().map(|it| it.rows_counted).sum::<u64>();
         for record in &out.records {
             match record.fate {
@@ -61,8 +74,9 @@ impl Tally {
                 Fate::NoWindow => self.no_window += 1,
                 Fate::AfterFinish => self.after_finish += 1,
                 Fate::NotApplicable => self.not_applicable += 1,
-                // Recordings are played through the plain query, which knows none of these.
-                Fate::Filtered | Fate::Duplicate { .. } | Fate::NoGap => {}
+                Fate::Filtered => self.filtered += 1,
+                Fate::Duplicate { .. } => self.duplicates += 1,
+                Fate::NoGap => self.no_gap += 1,
             }
         }
     }
@@ -81,6 +95,9 @@ impl Tally {
             ("without a time", self.no_time),
             ("with a time out of range", self.time_out_of_range),
             ("in no window", self.no_window),
+            ("filtered", self.filtered),
+            ("seen before", self.duplicates),
+            ("without a gap", self.no_gap),
             ("from the future", self.guarded),
             ("of finished partitions", self.after_finish),
             ("after the query had stopped", self.not_applicable),

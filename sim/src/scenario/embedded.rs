@@ -75,10 +75,7 @@ pub(super) fn of_flows() -> &'static [(&'static str, &'static str)] {
     &EMBEDDED[FLOWS..]
 }
 
-fn parsed(
-    place: &'static OnceLock<Vec<Scenario>>,
-    texts: &[(&str, &str)],
-) -> &'static [Scenario] {
+fn parsed(place: &'static OnceLock<Vec<Scenario>>, texts: &[(&str, &str)]) -> &'static [Scenario] {
     place.get_or_init(|| {
         let short = texts.iter().filter(|it| it.0 != LONG);
         let parse = |(name, text): &(&str, &str)| match Scenario::parse(text) {

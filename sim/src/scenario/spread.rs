@@ -53,6 +53,7 @@ impl Spread {
             Item::Remove(it) => Item::Remove(of(it)),
             Item::Finish(it) => Item::Finish(of(it)),
             Item::Tick(_)
+            | Item::Steer(_)
             | Item::Probe
             | Item::Batch
             | Item::Checkpoint

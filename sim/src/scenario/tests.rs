@@ -169,6 +169,7 @@ fn words(trace: &Trace) -> Vec<&'static str> {
                 adoption(it, ["move with", "move without", "move at"])
             }
             Item::Finish(_) => "finish",
+            Item::Steer(_) => "steer",
             Item::Checkpoint => "checkpoint",
             Item::Crash { stale: false } => "crash",
             Item::Crash { stale: true } => "crash stale",

@@ -5,6 +5,7 @@
 //! candidates that does not happen.)
 
 use crate::trace::{Item, Trace};
+use plimsoll_engine::watermark::levels::Steer;
 
 const FACTOR: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
 
@@ -45,6 +46,10 @@ impl Mix {
             Item::Checkpoint => (9, 0, 0),
             Item::Crash { stale } => (10, 0, i64::from(stale)),
             Item::End => (11, 0, 0),
+            Item::Steer(Steer::Limit(time)) => (12, 0, time.0),
+            Item::Steer(Steer::Press { input, task, on }) => {
+                (13, task as u32, (input << 1 | usize::from(on)) as i64)
+            }
         };
         self.add(kind << 32 | u64::from(number));
         self.add(value as u64);

@@ -15,6 +15,7 @@ use plimsoll_engine::plan::levels::{AlignmentPlan, LevelsPlan, Limit, Sampling};
 use plimsoll_engine::plan::{Effective, Plan, Trigger};
 use plimsoll_engine::row::PartitionId;
 use plimsoll_engine::time::Span;
+use plimsoll_engine::watermark::levels::Steer;
 
 pub(super) const PASS: Pass = Pass { name: "flow", edits, run: |search| search.sweep(edits) };
 
@@ -117,6 +118,11 @@ fn inputs<'t>(trace: &'t Trace, flow: &'t Flow) -> Edits<'t> {
         Box::new(move || {
             let mut changed = of_plan(trace, plan, false);
             changed.items.retain_mut(|item| {
+                if let Item::Steer(Steer::Press { input, .. }) = item {
+                    let stays = *input != gone || keep && 0 < gone;
+                    *input -= usize::from(gone <= *input && stays);
+                    return stays;
+                }
                 let Some(partition) = partition_mut(item) else { return true };
                 let (input, task, number) =
                     (partition.input(), partition.task(), partition.number());
@@ -147,6 +153,7 @@ fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
         Item::Tick(_)
         | Item::Probe
         | Item::Batch
+        | Item::Steer(_)
         | Item::Checkpoint
         | Item::Crash { .. }
         | Item::End => None,

@@ -58,6 +58,7 @@ fn plainer(trace: &Trace, at: usize) -> Vec<Trace> {
         }
         Item::Row(_)
         | Item::Batch
+        | Item::Steer(_)
         | Item::Checkpoint
         | Item::Crash { stale: false }
         | Item::End => Vec::new(),

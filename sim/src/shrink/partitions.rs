@@ -63,6 +63,7 @@ fn renamed(trace: &Trace, names: &BTreeMap<PartitionId, PartitionId>) -> Trace {
             Item::Tick(_)
             | Item::Probe
             | Item::Batch
+            | Item::Steer(_)
             | Item::Checkpoint
             | Item::Crash { .. }
             | Item::End => continue,

@@ -18,6 +18,7 @@ use plimsoll_engine::plan::{
 };
 use plimsoll_engine::row::{ColumnKind, PartitionId};
 use plimsoll_engine::time::EventTime;
+use plimsoll_engine::watermark::levels::Steer;
 use std::collections::BTreeSet;
 
 /// How simple a trace is; less is simpler.
@@ -109,6 +110,7 @@ pub(super) fn partition_of(item: &Item) -> Option<PartitionId> {
         Item::Tick(_)
         | Item::Probe
         | Item::Batch
+        | Item::Steer(_)
         | Item::Checkpoint
         | Item::Crash { .. }
         | Item::End => None,
@@ -121,7 +123,7 @@ fn kind_cost(item: &Item) -> u64 {
         Item::Row(_) => 0,
         Item::Probe | Item::Batch | Item::End => 1,
         Item::Tick(_) | Item::Checkpoint => 2,
-        Item::Heartbeat { .. } | Item::Finish(_) => 3,
+        Item::Heartbeat { .. } | Item::Finish(_) | Item::Steer(_) => 3,
         Item::Remove(_) => 4,
         Item::Crash { stale } => 4 + u64::from(stale),
         Item::Add { adoption, .. } | Item::Move { adoption, .. } => 4 + adoption as u64,
@@ -141,6 +143,10 @@ fn rank(trace: &Trace, item: &Item) -> (u8, u32, i64) {
         Item::Tick(span) => (2, 0, span.0),
         Item::Probe => (2, 0, 0),
         Item::Batch => (3, 0, 0),
+        Item::Steer(Steer::Limit(time)) => (2, 1, time.0),
+        Item::Steer(Steer::Press { input, task, on }) => {
+            (2, 2, (input << 16 | task << 1 | usize::from(on)) as i64)
+        }
         Item::Checkpoint => (4, 0, 0),
         Item::Crash { .. } => (5, 0, 0),
         Item::End => (6, 0, 0),

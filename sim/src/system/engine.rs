@@ -12,7 +12,7 @@ use plimsoll_engine::plan::problem::Problem;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::snapshot::RestoreRules;
 use plimsoll_engine::time::{EventTime, ProcTime};
-use plimsoll_engine::watermark::levels::Standing;
+use plimsoll_engine::watermark::levels::{Standing, Steer};
 use plimsoll_engine::watermark::member::{Change, Member};
 
 /// The engine under test.
@@ -84,6 +84,10 @@ impl System for Engine {
 
     fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output) {
         self.job.change(id, change, at, out);
+    }
+
+    fn steer(&mut self, id: ItemId, steer: Steer, out: &mut Output) {
+        self.job.steer(id, steer, out);
     }
 
     fn batch(&mut self, id: ItemId, out: &mut Output) {

@@ -35,6 +35,7 @@ use super::Trace;
 use super::plan_text::{KEYS, PlanText, plan_from_pairs};
 use super::words::{Word, WordError, shown, words};
 use crate::plan_toml;
+use plimsoll_engine::profile::Profile;
 use plimsoll_engine::row::{Dictionary, ItemId};
 
 /// The newest version of the format that this build reads.
@@ -52,6 +53,8 @@ pub struct Parsed {
     pub head: Vec<String>,
     /// The file that the plan was read from, where it is not in the trace itself.
     pub plan_file: Option<String>,
+    /// The profile that the plan takes what it does not say from.
+    pub profile: &'static Profile,
     /// The line of each item, from 1: `lines[n - 1]` for item n.
     pub lines: Vec<usize>,
     /// All golden lines, in order.
@@ -219,6 +222,7 @@ struct Reading<'a> {
     stop: bool,
     head: Vec<String>,
     plan_file: Option<String>,
+    profile: Option<&'static Profile>,
     trace: Option<Trace>,
     lines: Vec<usize>,
     golden: Vec<GoldenLine>,
@@ -287,7 +291,8 @@ impl<'a> Reading<'a> {
             }
             _ => self.plan_of_pairs(pairs),
         };
-        self.trace = read.map(|PlanText { plan, clock, .. }| {
+        self.trace = read.map(|PlanText { plan, clock, profile }| {
+            self.profile = Some(profile);
             let dictionary = Dictionary::default();
             Trace { plan, clock, dictionary, items: Vec::new(), cells: Vec::new() }
         });
@@ -394,8 +399,15 @@ impl<'a> Reading<'a> {
     }
 
     fn done(self) -> Result<Parsed, Broken> {
-        let Self { head, plan_file, lines, golden, mut errors, trace, .. } = self;
-        let good = trace.map(|trace| Parsed { trace, head, plan_file, lines, golden });
+        let Self { head, plan_file, profile, lines, golden, mut errors, trace, .. } = self;
+        let good = trace.zip(profile).map(|(trace, profile)| Parsed {
+            trace,
+            head,
+            plan_file,
+            profile,
+            lines,
+            golden,
+        });
         match good {
             Some(good) if errors.is_empty() => Ok(good),
             good => {

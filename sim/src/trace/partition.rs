@@ -10,7 +10,7 @@ use super::Trace;
 use super::nearest;
 use super::words::shown;
 use plimsoll_engine::plan::Plan;
-use plimsoll_engine::plan::flow::InputPlan;
+use plimsoll_engine::plan::flow::{Flow, InputPlan};
 use plimsoll_engine::row::PartitionId;
 use std::fmt;
 
@@ -54,8 +54,79 @@ impl fmt::Display for PartitionText<'_> {
     }
 }
 
+/// A task as traces print it: `t1`, `left/t1`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TaskText<'a> {
+    inputs: &'a [InputPlan],
+    input: usize,
+    task: usize,
+}
+
+impl<'a> TaskText<'a> {
+    /// Under a plan.
+    pub(super) fn new(plan: &'a Plan, input: usize, task: usize) -> Self {
+        Self { inputs: plan.flow.as_ref().map_or(&[], |it| &it.inputs), input, task }
+    }
+}
+
+impl fmt::Display for TaskText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.inputs.get(self.input) {
+            Some(_) if self.inputs.len() == 1 => {}
+            None if self.inputs.is_empty() && self.input == 0 => {}
+            Some(input) => write!(f, "{}/", input.name)?,
+            None => write!(f, "?{}/", self.input)?,
+        }
+        write!(f, "t{}", self.task)
+    }
+}
+
 /// What was expected and what was found instead.
 pub(super) type PartitionError = (String, String);
+
+/// Reads a task: its input and its number there.
+pub(super) fn parse_task(
+    plan: Option<&Plan>,
+    text: &str,
+) -> Result<(usize, usize), PartitionError> {
+    let (input, name) = match text.rsplit_once('/') {
+        Some((input, name)) => (Some(input), name),
+        None => (None, text),
+    };
+    let task = number(name, 't', "a task such as t1", PartitionId::TASK_MAX)? as usize;
+    let Some(flow) = plan.and_then(|it| it.flow.as_ref()) else {
+        return match input {
+            None | Some(INPUT) => Ok((0, task)),
+            Some(_) => Err(("a task such as t1".to_owned(), shown(text))),
+        };
+    };
+    Ok((input_of(flow, input, text, "a task", "t0")?, task))
+}
+
+/// The position of an input that is named, or need not be.
+fn input_of(
+    flow: &Flow,
+    input: Option<&str>,
+    text: &str,
+    what: &str,
+    example: &str,
+) -> Result<usize, PartitionError> {
+    let names = || flow.inputs.iter().map(|it| it.name.as_str());
+    match input {
+        None if flow.inputs.len() == 1 => Ok(0),
+        None => {
+            let first = names().next().unwrap_or(INPUT);
+            Err((format!("an input and {what} such as {first}/{example}"), shown(text)))
+        }
+        Some(input) => names().position(|it| it == input).ok_or_else(|| {
+            let all = names().map(|it| format!("`{it}/`")).collect::<Vec<_>>().join(", ");
+            (
+                nearest::expected(&format!("an input of the plan: {all}"), input, names()),
+                shown(text),
+            )
+        }),
+    }
+}
 
 /// Reads a partition. Without a plan its input is taken as it is.
 pub(super) fn parse(plan: Option<&Plan>, text: &str) -> Result<PartitionId, PartitionError> {
@@ -72,21 +143,7 @@ pub(super) fn parse(plan: Option<&Plan>, text: &str) -> Result<PartitionId, Part
             _ => number(name, 'p', "a partition such as p0", u32::MAX).map(PartitionId),
         };
     };
-    let names = || flow.inputs.iter().map(|it| it.name.as_str());
-    let at = match input {
-        None if flow.inputs.len() == 1 => 0,
-        None => {
-            let first = names().next().unwrap_or(INPUT);
-            return Err((format!("an input and a partition such as {first}/p0"), shown(text)));
-        }
-        Some(input) => names().position(|it| it == input).ok_or_else(|| {
-            let all = names().map(|it| format!("`{it}/`")).collect::<Vec<_>>().join(", ");
-            (
-                nearest::expected(&format!("an input of the plan: {all}"), input, names()),
-                shown(text),
-            )
-        })?,
-    };
+    let at = input_of(flow, input, text, "a partition", "p0")?;
     let at = u32::try_from(at).expect("at most sixteen inputs");
     tasked(name).map(|(task, number)| PartitionId::of(at, task, number))
 }
@@ -157,6 +214,23 @@ mod tests {
         );
         check_error(&plan, "p0@t256", "expected a task such as @t1, up to t255, found `t256`");
         check_error(&plan, "p0@1", "expected a task such as @t1, found `1`");
+    }
+
+    #[test]
+    fn a_task_is_named_like_a_partition() {
+        for (key, value, text, task) in [
+            ("delay", "1s", "t7", (0, 7)),
+            ("stages", "", "t255", (0, 255)),
+            ("inputs", "left,a/b", "a/b/t1", (1, 1)),
+        ] {
+            let plan = plan(key, value);
+            assert_eq!(parse_task(Some(&plan), text), Ok(task), "{text}");
+            assert_eq!(TaskText::new(&plan, task.0, task.1).to_string(), text);
+        }
+        let plan = plan("inputs", "left,right");
+        let (expected, found) = parse_task(Some(&plan), "t1").expect_err("no input");
+        let message = format!("expected {expected}, found {found}");
+        assert_eq!(message, "expected an input and a task such as left/t0, found `t1`");
     }
 
     #[test]

@@ -10,12 +10,14 @@
 //! text for every code, and no tick that goes back.
 
 use super::parse::VERSION;
+use super::partition::TaskText;
 use super::plan_text::pairs_of;
 use super::time_text::{SpanText, TimeText};
 use super::words::quoted;
 use super::{Item, RowItem, Trace};
 use plimsoll_engine::row::{ColumnKind, Dictionary, PartitionId};
 use plimsoll_engine::time::EventTime;
+use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::Adoption;
 use std::fmt::Write as _;
 
@@ -73,6 +75,12 @@ fn item_line(text: &mut String, trace: &Trace, item: &Item) -> std::fmt::Result 
             write!(text, "move {} {}", whose(*partition), adoption_word(*adoption))
         }
         Item::Finish(partition) => write!(text, "finish {}", whose(*partition)),
+        Item::Steer(Steer::Limit(EventTime::MAX)) => write!(text, "limit none"),
+        Item::Steer(Steer::Limit(limit)) => write!(text, "limit {}", TimeText(*limit)),
+        Item::Steer(Steer::Press { input, task, on }) => {
+            let off = if *on { "" } else { " off" };
+            write!(text, "pressure {}{off}", TaskText::new(&trace.plan, *input, *task))
+        }
         Item::Checkpoint => write!(text, "checkpoint"),
         Item::Crash { stale: false } => write!(text, "crash"),
         Item::Crash { stale: true } => write!(text, "crash stale"),

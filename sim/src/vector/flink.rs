@@ -19,7 +19,7 @@ pub use expect::{Emitted, Record, State};
 pub use query::{
     Aggregation, Alignment, Function, Input, Join, Late, Operator, Query, Watermark, Windows,
 };
-pub use run::run;
+pub use run::{run, run_under};
 pub use steps::{Row, Step};
 
 use super::{Errors, Node};

@@ -21,7 +21,7 @@ pub use query::{
     Agg, COMPARATORS, Comparator, Filter, Function, Gap, Input, Join, JoinType, Operator,
     OutputMode, Policy, Query, TimeColumn, Via, WatermarkOn,
 };
-pub use run::run;
+pub use run::{run, run_under};
 pub use steps::{Change, InputChange, Row, Step};
 
 use super::{Errors, Node};

@@ -10,6 +10,7 @@ use crate::system::{System, View};
 use plimsoll_engine::output::Output;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime};
+use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::Change;
 use std::cell::RefCell;
 
@@ -120,6 +121,11 @@ impl System for Faulty {
 
     fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output) {
         self.fault.change(&mut self.engine, id, change, at, out);
+        self.fault.after(&self.engine, out);
+    }
+
+    fn steer(&mut self, id: ItemId, steer: Steer, out: &mut Output) {
+        self.engine.steer(id, steer, out);
         self.fault.after(&self.engine, out);
     }
 

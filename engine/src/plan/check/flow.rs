@@ -11,6 +11,7 @@
 mod advice;
 mod input;
 mod join;
+mod levels;
 mod mode;
 mod stage;
 

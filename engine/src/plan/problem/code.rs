@@ -113,6 +113,8 @@ pub enum Code {
     FigureCountedTwice,
     /// A union whose first input has no watermark, though another has.
     UnionLinkLost,
+    /// Levels of combination with something that they do not have.
+    LevelsUnfit,
 
     /// State that nothing ever removes: no watermark (S46).
     GrowsWithoutWatermark,
@@ -176,7 +178,7 @@ pub enum Code {
 
 impl Code {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 80] = [
+    pub const ALL: [Self; 81] = [
         Self::NegativeDelay,
         Self::NegativeSpan,
         Self::SpanOutOfRange,
@@ -228,6 +230,7 @@ impl Code {
         Self::DedupNeverExpires,
         Self::FigureCountedTwice,
         Self::UnionLinkLost,
+        Self::LevelsUnfit,
         Self::GrowsWithoutWatermark,
         Self::GrowsOffWatermark,
         Self::CompleteNeverEvicts,
@@ -313,6 +316,7 @@ impl Code {
             Self::DedupNeverExpires => ("P049", "dedup-never-expires"),
             Self::FigureCountedTwice => ("P050", "figure-counted-twice"),
             Self::UnionLinkLost => ("P051", "union-link-lost"),
+            Self::LevelsUnfit => ("P052", "levels-unfit"),
             Self::GrowsWithoutWatermark => ("P101", "grows-without-watermark"),
             Self::GrowsOffWatermark => ("P102", "grows-off-watermark"),
             Self::CompleteNeverEvicts => ("P103", "complete-never-evicts"),

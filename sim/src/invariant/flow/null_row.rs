@@ -13,11 +13,11 @@ use super::join::{Tally, alone, pair};
 use super::past::{FlowRow, Taken, stage_of};
 use super::words;
 use crate::oracle::flow::pairs::{self, leaves, meets, owed, pairs_are_complete};
-use crate::trace::Item;
 use plimsoll_engine::output::RemarkKind;
 use plimsoll_engine::plan::flow::JoinPlan;
-use plimsoll_engine::row::ItemId;
+use plimsoll_engine::row::{ColumnSpec, ItemId};
 use plimsoll_engine::time::{EventTime, Span};
+use std::collections::BTreeSet;
 
 /// I17.
 pub const ONCE: &str = "I17 null_row_iff_nobody_came";
@@ -39,19 +39,24 @@ fn exact(scope: &Scope) -> Result<&JoinPlan, &'static str> {
 pub(in super::super) fn once(scope: &Scope) -> Result<Box<dyn Invariant>, &'static str> {
     let plan = exact(scope)?;
     let links = scope.flow.as_ref().map_or([false; 2], |it| it.links[0]);
-    Ok(Box::new(Once { links, tally: Tally::new(plan) }))
+    let tally = Tally::new(plan);
+    Ok(Box::new(Once { links, tally, met: Default::default(), evict: [EventTime::MIN; 2] }))
 }
 
 #[derive(Debug)]
 struct Once {
     links: [bool; 2],
     tally: Tally,
+    /// Rows that have met somebody.
+    met: [BTreeSet<Vec<Option<i64>>>; 2],
+    /// What removes in the step at hand.
+    evict: [EventTime; 2],
 }
 
 impl Once {
     /// Whether the null row of these cells is due at what removes.
-    fn is_due(&self, side: usize, cells: &[Option<i64>], evict: [EventTime; 2]) -> bool {
-        let by = evict[side];
+    fn is_due(&self, side: usize, cells: &[Option<i64>]) -> bool {
+        let by = self.evict[side];
         by == EventTime::MAX
             || !pairs::passes_alone(&self.tally.plan, side, cells)
             || self.links[1 - side] && leaves(&self.tally.plan, side, cells, by)
@@ -69,44 +74,65 @@ impl Invariant for Once {
         for (step, rows) in flow.steps_of(seen) {
             let changed = self.tally.step(seen, step.step, rows);
             let Some(stage) = stage_of(seen, step.step, 0) else { continue };
+            self.evict = stage.evict;
             for side in 0..2 {
                 for cells in &changed.alone[side] {
-                    let (found, most) =
-                        (self.tally.lonely(side, cells), self.tally.copies(side, cells));
-                    let what = if most < found {
-                        format!("{most} were admitted, {found} written")
-                    } else if !owed(&self.tally.plan, side) {
-                        "rows of this side get none".to_owned()
-                    } else if let Some(other) = self.tally.partners(side, cells).next() {
-                        format!("it meets {}", words::row(other, columns))
-                    } else if !self.is_due(side, cells, stage.evict) {
-                        format!("its bound is not passed by {}", time(stage.evict[side]))
-                    } else {
-                        continue;
-                    };
-                    let row = words::row(cells, columns);
-                    return Err(format!("step {} wrote a null row for {row}: {what}", step.step));
-                }
-                if !owed(&self.tally.plan, side) {
-                    continue;
-                }
-                for (cells, copies) in &self.tally.admitted[side] {
-                    let found = self.tally.lonely(side, cells);
-                    if found < *copies
-                        && self.is_due(side, cells, stage.evict)
-                        && self.tally.partners(side, cells).next().is_none()
-                    {
-                        let row = words::row(cells, columns);
-                        let by = time(stage.evict[side]);
-                        return Err(format!(
-                            "{row} found nobody and its bound is passed by {by}: {copies} null rows \
-                             are due after step {}, {found} were written",
-                            step.step
-                        ));
+                    if let Some(what) = self.unsound(side, cells, columns) {
+                        let (row, step) = (words::row(cells, columns), step.step);
+                        return Err(format!("step {step} wrote a null row for {row}: {what}"));
                     }
                 }
+                self.missing(side, step.step, columns)?;
             }
         }
+        Ok(())
+    }
+}
+
+impl Once {
+    /// What is wrong with the null row of these cells.
+    fn unsound(
+        &self,
+        side: usize,
+        cells: &Vec<Option<i64>>,
+        columns: &[ColumnSpec],
+    ) -> Option<String> {
+        let (found, most) = (self.tally.lonely(side, cells), self.tally.copies(side, cells));
+        if most < found {
+            Some(format!("{most} were admitted, {found} written"))
+        } else if !owed(&self.tally.plan, side) {
+            Some("rows of this side get none".to_owned())
+        } else if let Some(other) = self.tally.partners(side, cells).next() {
+            Some(format!("it meets {}", words::row(other, columns)))
+        } else if !self.is_due(side, cells) {
+            Some(format!("its bound is not passed by {}", time(self.evict[side])))
+        } else {
+            None
+        }
+    }
+
+    /// Whether a null row that is due was not written.
+    fn missing(&mut self, side: usize, step: u64, columns: &[ColumnSpec]) -> Result<(), String> {
+        if !owed(&self.tally.plan, side) {
+            return Ok(());
+        }
+        let mut met = Vec::new();
+        for (cells, copies) in &self.tally.admitted[side] {
+            let found = self.tally.lonely(side, cells);
+            if *copies <= found || self.met[side].contains(cells) || !self.is_due(side, cells) {
+                continue;
+            }
+            if self.tally.partners(side, cells).next().is_some() {
+                met.push(cells.clone());
+                continue;
+            }
+            let (row, by) = (words::row(cells, columns), time(self.evict[side]));
+            return Err(format!(
+                "{row} found nobody and its bound is passed by {by}: {copies} null rows are due \
+                 after step {step}, {found} were written"
+            ));
+        }
+        self.met[side].extend(met);
         Ok(())
     }
 }
@@ -156,11 +182,12 @@ pub(in super::super) fn refuted(scope: &Scope) -> Result<Box<dyn Invariant>, &'s
     }))
 }
 
-/// An admitted row that has met nobody yet.
+/// An admitted row.
 #[derive(Debug)]
-struct Lonely {
+struct Known {
     id: ItemId,
     cells: Vec<Option<i64>>,
+    met: bool,
     /// Whether its null row was due in a step before.
     published: bool,
 }
@@ -169,7 +196,8 @@ struct Lonely {
 struct Refuted {
     plan: JoinPlan,
     hindsight: Span,
-    rows: [Vec<Lonely>; 2],
+    rows: [Vec<Known>; 2],
+    /// The highest values that removed.
     evict: [EventTime; 2],
 }
 
@@ -180,49 +208,58 @@ impl Refuted {
     }
 
     fn admit(&mut self, side: usize, id: ItemId, cells: &[Option<i64>]) {
-        let other = std::mem::take(&mut self.rows[1 - side]);
-        let (met, apart): (Vec<_>, Vec<_>) =
-            other.into_iter().partition(|it| !it.published && self.meets(side, cells, &it.cells));
-        self.rows[1 - side] = apart;
-        let alone = pairs::passes_alone(&self.plan, side, cells);
-        if met.is_empty() && owed(&self.plan, side) && alone {
-            self.rows[side].push(Lonely { id, cells: cells.to_vec(), published: false });
+        let mut others = std::mem::take(&mut self.rows[1 - side]);
+        let mut met = !owed(&self.plan, side) || !pairs::passes_alone(&self.plan, side, cells);
+        for other in others.iter_mut().filter(|it| self.meets(side, cells, &it.cells)) {
+            (other.met, met) = (true, true);
         }
+        self.rows[1 - side] = others;
+        self.rows[side].push(Known { id, cells: cells.to_vec(), met, published: false });
     }
 
     /// A dropped row: what it refutes must be remarked, as far as hindsight reaches for certain.
-    fn drop(&self, seen: &Observation<'_>, it: &FlowRow, evict: [EventTime; 2]) -> Result<(), String> {
+    fn drop(&self, seen: &Observation<'_>, it: &FlowRow) -> Result<(), String> {
         let side = it.row.partition.input().min(1);
         let cells = seen.trace.cells(it.row);
         let remarks = seen.output.remarks.iter().filter(|remark| remark.id == it.id);
-        let named: Vec<_> = remarks
-            .filter_map(|remark| match remark.kind {
-                RemarkKind::Refuted { unmatched } => Some(unmatched),
-                _ => None,
-            })
-            .collect();
-        for lonely in &self.rows[1 - side] {
-            let refuted = lonely.published && self.meets(side, cells, &lonely.cells);
+        let named = remarks.filter_map(|remark| match remark.kind {
+            RemarkKind::Refuted { unmatched } => Some(unmatched),
+            RemarkKind::SessionSplit { .. } | RemarkKind::DuplicateAfterExpiry { .. } => None,
+        });
+        let mut named: Vec<_> = named.collect();
+        let published = self.rows[1 - side].iter().filter(|it| it.published);
+        for lonely in published.filter(|it| self.meets(side, cells, &it.cells)) {
             let due = pairs::due(&self.plan, 1 - side, &lonely.cells);
-            let certain = due.is_some_and(|due| evict[1 - side] < due + self.hindsight);
-            if refuted && certain && !named.contains(&lonely.id) {
-                return Err(format!(
-                    "row {} was dropped and would have met row {}, whose null row was written: not \
-                     remarked",
-                    it.id.0, lonely.id.0
-                ));
+            let certain = due.is_some_and(|due| {
+                Span::ZERO < self.hindsight && self.evict[1 - side] < due + self.hindsight
+            });
+            match named.iter().position(|it| *it == lonely.id) {
+                Some(at) => _ = named.remove(at),
+                None if certain => {
+                    return Err(format!(
+                        "row {} was dropped and would have met row {}, whose null row was written: \
+                         not remarked",
+                        it.id.0, lonely.id.0
+                    ));
+                }
+                None => {}
             }
         }
-        let known = |id: &ItemId| {
-            let mut lonely = self.rows[1 - side].iter();
-            lonely.any(|it| it.id == *id && it.published && self.meets(side, cells, &it.cells))
-        };
-        match named.iter().find(|it| !known(it)) {
-            Some(id) => Err(format!(
+        named.first().map_or(Ok(()), |id| {
+            Err(format!(
                 "row {} is said to refute the null row of row {}, which it does not",
                 it.id.0, id.0
-            )),
-            None => Ok(()),
+            ))
+        })
+    }
+
+    fn publish(&mut self, evict: [EventTime; 2]) {
+        for side in 0..2 {
+            self.evict[side] = self.evict[side].max(evict[side]);
+            let (plan, by) = (&self.plan, evict[side]);
+            for it in self.rows[side].iter_mut().filter(|it| !it.met && !it.published) {
+                it.published = leaves(plan, side, &it.cells, by);
+            }
         }
     }
 }
@@ -236,38 +273,20 @@ impl Invariant for Refuted {
         let Some(flow) = &past.flow else { return Ok(()) };
         for (step, rows) in flow.steps_of(seen) {
             let Some(stage) = stage_of(seen, step.step, 0) else { continue };
-            // Left rows come first in a pass; where several passes make a step, order is arrival.
-            let sides: &[usize] = if past.scope.per_item { &[2] } else { &[0, 1] };
-            for side in sides {
-                for it in rows.iter().filter(|it| *side == 2 || it.row.partition.input() == *side) {
-                    match it.taken {
-                        Taken::Admitted { .. } => {
-                            let cells = seen.trace.cells(it.row).to_vec();
-                            self.admit(it.row.partition.input().min(1), it.id, &cells);
-                        }
-                        Taken::Dropped if !past.scope.per_item || rows.len() == 1 => {
-                            self.drop(seen, it, stage.evict)?;
-                        }
-                        Taken::Dropped | Taken::Other => {}
-                    }
+            for it in rows {
+                if let Taken::Admitted { .. } = it.taken {
+                    let cells = seen.trace.cells(it.row).to_vec();
+                    self.admit(it.row.partition.input().min(1), it.id, &cells);
                 }
             }
-            self.evict = stage.evict;
-            for side in 0..2 {
-                let plan = &self.plan;
-                for it in &mut self.rows[side] {
-                    it.published |= stage.evict[side] == EventTime::MAX
-                        || leaves(plan, side, &it.cells, stage.evict[side]);
-                }
+            // Where several passes make a step, null rows are written between its rows.
+            let one_pass = !past.scope.per_item || rows.len() <= 1;
+            if one_pass {
+                let dropped = rows.iter().filter(|it| it.taken == Taken::Dropped);
+                dropped.map(|it| self.drop(seen, it)).collect::<Result<(), _>>()?;
             }
+            self.publish(stage.evict);
         }
-        let foreign = |id: ItemId| {
-            let item = seen.trace.items.get((id.0 as usize).wrapping_sub(1));
-            !matches!(item, Some(Item::Row(_)))
-        };
-        match seen.output.remarks.iter().find(|it| foreign(it.id)) {
-            Some(it) => Err(format!("item {} is no row and refutes nothing", it.id.0)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }

@@ -149,6 +149,7 @@ impl Roster {
             Item::Tick(_)
             | Item::Probe
             | Item::Batch
+            | Item::Steer(_)
             | Item::Checkpoint
             | Item::Crash { .. }
             | Item::End => false,

@@ -3,6 +3,7 @@
 //! Invariant: what the plan does not say clearly is `None`, and the checks that need it are skipped.
 
 use super::super::Observation;
+use super::super::flow::FlowScope;
 use super::grid::Grid;
 use crate::trace::{Item, RowItem, Trace};
 use plimsoll_engine::output::StepKind;
@@ -51,6 +52,8 @@ pub struct Scope {
     pub count: Option<usize>,
     /// Position of the event-time column; `None` where there is none.
     time_column: Option<usize>,
+    /// What goes beyond one input and one window aggregation.
+    pub flow: Option<FlowScope>,
 }
 
 impl Scope {
@@ -88,6 +91,7 @@ impl Scope {
             aggregates: operator.map_or(0, |it| it.aggregates.len()),
             count: operator.and_then(|it| count(&it.aggregates)),
             time_column,
+            flow: FlowScope::new(trace),
         }
     }
 

@@ -5,7 +5,7 @@
 //! grace where it counts for the expiry, and one less where a row stays at a bound at which it is late), a stage with allowed lateness l w - l, count and global windows nothing;
 //! +inf always passes.
 //!
-//! Readings. b' and a' of a join are those by which its rows leave (with `loosest` the loosest);
+//! Readings. b' and a' of a join are those by which its rows leave (`loosest`, `own_time`);
 //! a join in windows lets through the start of the first window that it still holds. Before the first
 //! pass the value that evicted last is the first W; a pass in which nothing leaves does not change it.
 //! At the end of input every stage has +inf and judges nobody.

@@ -17,8 +17,9 @@
 
 mod reach;
 
-pub(super) use reach::{Reach, window_start};
+pub(super) use reach::{Reach, leaves_window, window_start, within};
 
+use super::pairs;
 use super::published::Memory;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
@@ -33,7 +34,6 @@ const LEFT: usize = 0;
 #[derive(Debug)]
 pub(super) struct Join {
     plan: JoinPlan,
-    reach: Reach,
     acts: [bool; 2],
     null: NullTime,
     stored: [Vec<Stored>; 2],
@@ -53,39 +53,11 @@ impl Join {
     pub(super) fn new(plan: &JoinPlan, acts: [bool; 2], null: NullTime, hindsight: Span) -> Self {
         let stored = Default::default();
         let unmatched = [Memory::new(hindsight), Memory::new(hindsight)];
-        let reach = Reach::of(plan);
-        Self { plan: plan.clone(), reach, acts, null, stored, unmatched }
+        Self { plan: plan.clone(), acts, null, stored, unmatched }
     }
 
     fn writes_pairs(&self) -> bool {
         !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti)
-    }
-
-    /// Whether a row of this side without a partner is written.
-    fn owed(&self, side: usize) -> bool {
-        match self.plan.kind {
-            JoinKind::Inner | JoinKind::Semi => false,
-            JoinKind::Left | JoinKind::Anti => side == LEFT,
-            JoinKind::Right => side != LEFT,
-            JoinKind::Full => true,
-        }
-    }
-
-    /// Whether the two rows are a pair.
-    fn meet(&self, left: &Stored, right: &Stored) -> bool {
-        let (Some(l), Some(r)) = (left.time, right.time) else { return false };
-        self.plan
-            .on
-            .iter()
-            .all(|(a, b)| left.cells[a.0].is_some() && left.cells[a.0] == right.cells[b.0])
-            && self.alone(LEFT, left)
-            && self.alone(1, right)
-            && reach::within(&self.plan, l, r)
-    }
-
-    /// The condition on rows of one side alone.
-    fn alone(&self, side: usize, row: &Stored) -> bool {
-        self.plan.only_if[side].is_none_or(|it| it.keeps(row.cells[it.column.0]))
     }
 
     fn is_late(&self, time: EventTime, w: EventTime) -> bool {
@@ -94,11 +66,6 @@ impl Join {
             LateRule::EventInclusive => time + self.plan.grace <= w,
             LateRule::Event | LateRule::Frame => time + self.plan.grace < w,
         }
-    }
-
-    /// Whether a stored row of this side leaves at this value.
-    fn leaves(&self, side: usize, row: &Stored, w: EventTime) -> bool {
-        w == EventTime::MAX || row.time.is_some_and(|it| self.reach.leaves(&self.plan, side, it, w))
     }
 
     fn pair(&self, left: &Stored, right: &Stored, by: &Stored) -> Row {
@@ -132,7 +99,7 @@ impl Join {
         for at in order {
             let other = &mut others[at];
             let (left, right) = if side == LEFT { (&row, &*other) } else { (&*other, &row) };
-            if !self.meet(left, right) {
+            if !pairs::meets(&self.plan, &left.cells, &right.cells) {
                 continue;
             }
             match self.plan.kind {
@@ -157,8 +124,10 @@ impl Join {
         }
         self.stored[1 - side] = others;
         let written = self.plan.kind == JoinKind::Semi && side == LEFT && row.matched;
-        let useless = side != LEFT && self.leaves(side, &row, evict);
-        let waits = self.owed(side) && !row.matched;
+        let useless = side != LEFT
+            && row.time.is_some()
+            && pairs::leaves(&self.plan, side, &row.cells, evict);
+        let waits = pairs::owed(&self.plan, side) && !row.matched;
         if !written && (!useless || waits) {
             self.stored[side].push(row);
         }
@@ -168,7 +137,7 @@ impl Join {
     fn refute(&self, side: usize, row: &Stored, out: &mut Happening) {
         for (it, certain) in self.unmatched[1 - side].iter() {
             let (left, right) = if side == LEFT { (row, it) } else { (it, row) };
-            if self.meet(left, right) {
+            if pairs::meets(&self.plan, &left.cells, &right.cells) {
                 out.remarks.push((row.id, RemarkKind::Refuted { unmatched: it.id }, certain));
             }
         }
@@ -176,7 +145,7 @@ impl Join {
 
     fn publish(&mut self, side: usize, row: Stored, out: &mut Happening) {
         out.rows.push(self.single(side, &row, EmissionKind::Unmatched));
-        let due = row.time.map_or(EventTime::MIN, |it| self.reach.due(&self.plan, side, it));
+        let due = pairs::due(&self.plan, side, &row.cells).unwrap_or(EventTime::MIN);
         self.unmatched[side].leaves(row, due);
     }
 }
@@ -202,22 +171,23 @@ impl Stage for Join {
                     out.groups_dropped += 1;
                     out.judged.push((side, at, Verdict::Late { time, bound, lost: 1, kept: 0 }));
                     self.refute(side, &row, out);
-                } else if self.alone(side, &row) {
+                } else if pairs::passes_alone(&self.plan, side, &row.cells) {
                     self.probe(side, row, evict[side], out);
-                } else if self.owed(side) {
+                } else if pairs::owed(&self.plan, side) {
                     out.rows.push(self.single(side, &row, EmissionKind::Unmatched));
                 }
             }
         }
         for side in [LEFT, 1] {
             let stored = std::mem::take(&mut self.stored[side]);
-            let (mut gone, kept): (Vec<_>, _) =
-                stored.into_iter().partition(|it| self.leaves(side, it, evict[side]));
+            let (mut gone, kept): (Vec<_>, _) = stored
+                .into_iter()
+                .partition(|it| pairs::leaves(&self.plan, side, &it.cells, evict[side]));
             self.stored[side] = kept;
             out.removed += gone.len() as u64;
             gone.sort_by_key(|it| it.time.unwrap_or(EventTime::MAX));
             for row in gone {
-                if self.owed(side) && !row.matched {
+                if pairs::owed(&self.plan, side) && !row.matched {
                     self.publish(side, row, out);
                 }
             }
@@ -233,6 +203,6 @@ impl Stage for Join {
     }
 
     fn asks(&self) -> bool {
-        self.acts.contains(&true) && self.reach.expires(&self.plan)
+        self.acts.contains(&true) && Reach::of(&self.plan).expires(&self.plan)
     }
 }

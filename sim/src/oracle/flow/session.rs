@@ -131,11 +131,16 @@ impl Sessions {
         self.rows[at].late = merged.end <= judging;
         let parts = before.iter().filter(|it| it.rows.iter().all(|it| merged.rows.contains(it)));
         let parts: Vec<_> = parts.collect();
-        for (it, certain) in self.published.iter() {
+        let mut named = Vec::new();
+        for (it, certain) in self.published.iter().rev() {
+            if named.contains(&it) {
+                continue;
+            }
             let known = parts.iter().any(|part| part.overlaps(it));
             if it.key == key && merged.overlaps(it) && !known {
                 let kind = RemarkKind::SessionSplit { start: it.start, end: it.end };
                 out.remarks.push((row.id, kind, certain));
+                named.push(it);
             }
         }
         None

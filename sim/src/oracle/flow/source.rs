@@ -3,7 +3,7 @@
 //! Every mark has the partitions of its input to itself, and its own c, delay and w. W is the
 //! largest of W before and of the policy's choice among the w.
 //!
-//! Readings. The legal range is asked of every column of kind time, whether used or not. The guard
+//! Readings. A row of an input that the plan does not have is not applicable. The legal range is asked of every column of kind time, whether used or not. The guard
 //! looks at each mark's column (null is not from the future): one time from the future is enough for
 //! `reject`; under `count_but_not_advance` such a row shows nothing to any mark. A heartbeat is taken
 //! by all marks of its input; without a mark nobody asks whether it is from the future. An input's own w, where it has several marks, is the policy's choice
@@ -138,6 +138,9 @@ impl Source {
     }
 
     pub(super) fn arrive(&mut self, partition: PartitionId, now: ProcTime) {
+        if self.inputs.len() <= partition.input() {
+            return;
+        }
         self.of(partition).each(|it| it.arrive(partition, now));
     }
 
@@ -167,6 +170,12 @@ impl Source {
     /// Takes an item from the queue.
     pub(super) fn take(&mut self, trace: &Trace, it: &Queued) -> Taken {
         let (id, at) = (it.id, it.arrival);
+        if let Some(partition) = partition_of(&it.item).filter(|p| self.inputs.len() <= p.input()) {
+            return match it.item {
+                Item::Row(_) => Taken::Row(partition, FlowFate::NotApplicable),
+                _ => Taken::Ignored(IgnoredWhy::NoSuchInput),
+            };
+        }
         let changed = match it.item {
             Item::Row(row) => return self.take_row(trace, row, id, at),
             Item::Heartbeat { partition, time } => self.take_heartbeat(partition, time, id, at),
@@ -284,6 +293,19 @@ impl Source {
             let marks = self.inputs.get(it).map_or(&[][..], |it| &it.marks);
             self.chosen(marks.iter()).unwrap_or(EventTime::MIN)
         })
+    }
+}
+
+/// The partition that an item of the queue is about.
+const fn partition_of(item: &Item) -> Option<PartitionId> {
+    match *item {
+        Item::Row(row) => Some(row.partition),
+        Item::Heartbeat { partition, .. }
+        | Item::Add { partition, .. }
+        | Item::Move { partition, .. }
+        | Item::Remove(partition)
+        | Item::Finish(partition) => Some(partition),
+        _ => None,
     }
 }
 

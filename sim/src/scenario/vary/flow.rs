@@ -265,11 +265,8 @@ fn inputs(flow: &mut Flow, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64, c
         };
         let eighths = *own.choose(&[0, 3, 8, 20]);
         let as_first = own.chance(400);
-        let delay = if number == 0 || as_first {
-            watermark.delay
-        } else {
-            Span(slide * eighths / 8)
-        };
+        let delay =
+            if number == 0 || as_first { watermark.delay } else { Span(slide * eighths / 8) };
         let mut marks = vec![Mark { column: watermark.column, delay }];
         // Nobody waits for an input without a watermark. The first one's is that of a union.
         if own.chance(80) && 0 < number && keeps_all && flow.levels.is_none() {
@@ -294,7 +291,7 @@ fn rules(flow: &mut Flow, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64) {
     let hindsight = *own.choose(&[0, 8, 32, 400]);
     let probes = own.chance(120);
     let several = 1 < flow.inputs.len();
-    flow.policy = if several { policy } else { Policy::Min };
+    flow.policy = if several && flow.levels.is_none() { policy } else { Policy::Min };
     let stateful = flow.stages.iter().filter(|it| !it.is_stateless()).count();
     flow.chain = if same && 1 < stateful { Chain::Same } else { Chain::Previous };
     flow.follow_up = if follows { FollowUp::WhenMoved } else { FollowUp::Never };

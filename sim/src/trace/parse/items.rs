@@ -11,10 +11,11 @@ use crate::trace::words::{Value, Word, shown};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::row::{ColumnKind, Dictionary, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
+use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::Adoption;
 use std::borrow::Cow;
 
-const ITEMS: [&str; 12] = [
+const ITEMS: [&str; 14] = [
     "row",
     "heartbeat",
     "tick",
@@ -24,6 +25,8 @@ const ITEMS: [&str; 12] = [
     "move",
     "remove",
     "finish",
+    "limit",
+    "pressure",
     "checkpoint",
     "crash",
     "end",
@@ -78,6 +81,23 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Option<Read> {
         }
         "remove" => Item::Remove(line.partition()?),
         "finish" => Item::Finish(line.partition()?),
+        "limit" => {
+            let none = matches!(line.words, [Word { raw: "none", .. }]);
+            if none {
+                line.words = &[];
+            }
+            let limit = if none { Some(EventTime::MAX) } else { line.time() };
+            Item::Steer(Steer::Limit(limit?))
+        }
+        "pressure" => {
+            let task = line.task();
+            let off = !line.words.is_empty();
+            if off {
+                line.one_of(&[("off", ())], "`off` or nothing")?;
+            }
+            let (input, task) = task?;
+            Item::Steer(Steer::Press { input, task, on: !off })
+        }
         "checkpoint" => Item::Checkpoint,
         "crash" => {
             let stale = !line.words.is_empty();
@@ -129,6 +149,18 @@ impl<'a> Rest<'_, 'a, '_> {
         let word = self.take("a partition such as p0")?;
         let plan = self.reading.trace.as_ref().map(|it| &it.plan);
         match partition::parse(plan, word.raw) {
+            Ok(it) => Some(it),
+            Err((expected, found)) => {
+                self.reading.error(word.at, expected, found);
+                None
+            }
+        }
+    }
+
+    fn task(&mut self) -> Option<(usize, usize)> {
+        let word = self.take("a task such as t1")?;
+        let plan = self.reading.trace.as_ref().map(|it| &it.plan);
+        match partition::parse_task(plan, word.raw) {
             Ok(it) => Some(it),
             Err((expected, found)) => {
                 self.reading.error(word.at, expected, found);

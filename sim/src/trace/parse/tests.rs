@@ -7,6 +7,7 @@ use crate::trace::write::write;
 use plimsoll_engine::plan::Effective;
 use plimsoll_engine::row::PartitionId;
 use plimsoll_engine::time::EventTime;
+use plimsoll_engine::watermark::levels::Steer;
 
 const STORY: &str = "\
 # 10:09:55 comes after 10:12:00 has closed its window: not counted, and nothing in the figure says so
@@ -53,6 +54,24 @@ fn a_missing_column_and_a_dash_are_null() {
     let cells: Vec<Option<i64>> = vec![None, Some(0), None, Some(36_000_000), None, Some(-5)];
     assert_eq!(read.trace.cells, cells);
     assert_eq!(read.trace.dictionary.text(0), Some("-"));
+}
+
+#[test]
+fn levels_are_steered_by_limits_and_pressure() {
+    let text = "plan inputs=left,right\nlimit 10:00:00\nlimit none\npressure right/t1\n\
+                pressure left/t0 off\n";
+    let press = |input, task, on| Item::Steer(Steer::Press { input, task, on });
+    let limit = |it| Item::Steer(Steer::Limit(it));
+    let expected = [
+        limit(EventTime(36_000_000)),
+        limit(EventTime::MAX),
+        press(1, 1, true),
+        press(0, 0, false),
+    ];
+    assert_eq!(parse(text).expect(text).trace.items, expected);
+    check_line("limit", "6: expected a time such as 10:08:30, found the end of the line");
+    check_line("pressure p1", "10: expected a task such as t1, found `p1`");
+    check_line("pressure t1 on", "13: expected `off` or nothing, found `on`");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::*;
 use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Dictionary, PartitionId, Schema};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
+use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::Adoption;
 
 /// Where pseudo-random plans and traces come from.
@@ -160,6 +161,13 @@ impl Draw {
             8 => Item::Checkpoint,
             9 => Item::Crash { stale: self.below(2) == 0 },
             10 => Item::End,
+            11 => Item::Steer(Steer::Limit(EventTime(self.number()))),
+            12 => {
+                let inputs = trace.plan.flow.as_ref().map_or(1, |it| it.inputs.len());
+                let input = self.below(inputs as u64) as usize;
+                let (task, on) = (self.below(200) as usize, self.below(2) == 0);
+                Item::Steer(Steer::Press { input, task, on })
+            }
             _ => {
                 let time = trace.time_column();
                 let columns = trace.plan.schema.columns.clone();

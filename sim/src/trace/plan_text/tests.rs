@@ -177,7 +177,8 @@ fn each_mistake_says_what_was_expected() {
 fn every_plan_survives_being_written_and_read() {
     let mut draw = Draw(1);
     for _ in 0..3_000 {
-        let text = PlanText { plan: draw.plan(), clock: ProcTime(draw.number()) };
+        let profile = &plimsoll_engine::profile::all()[0];
+        let text = PlanText { plan: draw.plan(), clock: ProcTime(draw.number()), profile };
         let pairs = pairs_of(&text.plan, text.clock);
         assert!(pairs.iter().all(|(key, value)| KEYS.contains(key) && !value.contains(' ')));
         let read = plan_from_pairs(pairs.iter().map(|(key, value)| (*key, value.as_str())));

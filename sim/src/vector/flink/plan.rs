@@ -15,7 +15,7 @@ use plimsoll_engine::plan::levels::{AlignmentPlan, LevelsPlan, Limit, Sampling};
 use plimsoll_engine::plan::{
     Aggregate, LatePolicy, OutputMode, Plan, Sink, Trigger, WatermarkPlan, WindowSpec,
 };
-use plimsoll_engine::profile::{self, Profile};
+use plimsoll_engine::profile::Profile;
 use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Schema};
 use plimsoll_engine::time::Span;
 
@@ -25,7 +25,7 @@ pub struct Mapped {
     /// The plan; it has no refusal.
     pub plan: CheckedPlan,
     /// The rules of the engine.
-    pub profile: &'static Profile,
+    pub profile: Profile,
 }
 
 const TIME: ColumnIx = ColumnIx(0);
@@ -34,12 +34,11 @@ const VALUE: ColumnIx = ColumnIx(2);
 const COLUMNS: [(&str, ColumnKind); 3] =
     [("ts", ColumnKind::Time), ("k", ColumnKind::Text), ("v", ColumnKind::Integer)];
 
-/// Maps a query.
+/// Maps a query, under these rules.
 ///
 /// # Errors
 /// Why it cannot be run here.
-pub fn map(query: &Query) -> Result<Mapped, String> {
-    let profile = profile::named("flink").ok_or("there is no profile of the engine")?;
+pub fn map(query: &Query, profile: &Profile) -> Result<Mapped, String> {
     let levels = levels(query, profile).ok_or("the profile has no levels")?;
     let delay = Span(query.watermark.delay);
     let input = |name: &String| InputPlan {
@@ -82,7 +81,7 @@ pub fn map(query: &Query) -> Result<Mapped, String> {
         refusals.collect::<Vec<String>>().join("; ")
     };
     let (plan, _) = CheckedPlan::new(plan).map_err(refused)?;
-    Ok(Mapped { plan, profile })
+    Ok(Mapped { plan, profile: *profile })
 }
 
 fn levels(query: &Query, profile: &Profile) -> Option<LevelsPlan> {

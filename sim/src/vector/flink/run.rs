@@ -13,18 +13,27 @@ use super::{Emitted, FlinkVector, Operator, Query, Record, Row, State, Step};
 use plimsoll_engine::job::Job;
 use plimsoll_engine::late::LateRow;
 use plimsoll_engine::output::{Fate, Output};
+use plimsoll_engine::profile::{self, Profile};
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
 use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::{Adoption, Change};
 use std::collections::BTreeMap;
 
-/// Runs a vector's query over its steps.
+/// Runs a vector's query over its steps, under the rules of Flink.
 ///
 /// # Errors
 /// Why it cannot be run here.
 pub fn run(vector: &FlinkVector) -> Result<Vec<Record>, String> {
-    let mut running = Running::new(&vector.query)?;
+    run_under(vector, profile::named("flink").ok_or("there is no profile of the engine")?)
+}
+
+/// The same under other rules: whether a vector tells them apart.
+///
+/// # Errors
+/// Why it cannot be run here.
+pub fn run_under(vector: &FlinkVector, profile: &Profile) -> Result<Vec<Record>, String> {
+    let mut running = Running::new(&vector.query, profile)?;
     let steps = vector.steps.iter().enumerate();
     steps.map(|(ix, step)| running.step(ix, step)).collect()
 }
@@ -51,8 +60,8 @@ struct Saved {
 }
 
 impl<'a> Running<'a> {
-    fn new(query: &'a Query) -> Result<Self, String> {
-        let mapped = map(query)?;
+    fn new(query: &'a Query, profile: &Profile) -> Result<Self, String> {
+        let mapped = map(query, profile)?;
         let job = Job::new(mapped.plan.clone(), ProcTime(0), 0);
         let mut running = Self {
             query,

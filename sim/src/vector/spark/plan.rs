@@ -36,7 +36,7 @@ pub struct Mapped {
     /// What fails once it runs.
     pub fails: Option<Refusal>,
     /// The rules of the engine.
-    pub profile: &'static Profile,
+    pub profile: Profile,
 }
 
 /// Why there is no plan.
@@ -57,15 +57,22 @@ const COLUMNS: [(&str, ColumnKind); 5] = [
     ("gap", ColumnKind::Integer),
 ];
 
-/// Maps a query.
+/// Maps a query, under the profile that its settings select.
 ///
 /// # Errors
 /// How Spark refuses it, or why it cannot be run here.
 pub fn map(query: &Query) -> Result<Mapped, Unmapped> {
+    map_under(query, profile_of(query)?)
+}
+
+/// Maps a query, under these rules.
+///
+/// # Errors
+/// As [`map`].
+pub fn map_under(query: &Query, profile: Profile) -> Result<Mapped, Unmapped> {
     if let Policy::Other(_) = query.watermark_policy {
         return Err(Unmapped::Refused(refusal::UNKNOWN_POLICY));
     }
-    let profile = profile_of(query)?;
     let schema = schema(query);
     let mut inputs = Vec::new();
     let mut late_filters = Vec::new();
@@ -78,7 +85,7 @@ pub fn map(query: &Query) -> Result<Mapped, Unmapped> {
         return Err(foreign("a filter on the event time of one of several inputs"));
     }
     let watermark = inputs.iter().flat_map(|it| &it.marks).next();
-    let watermark = watermark.map(|it| watermark_plan(profile, *it));
+    let watermark = watermark.map(|it| watermark_plan(&profile, *it));
     let mut mapping = stages::Mapping {
         profile,
         inputs,
@@ -116,7 +123,7 @@ fn checked(
     plan: Plan,
     output: Columns,
     fails: Option<Refusal>,
-    profile: &'static Profile,
+    profile: Profile,
 ) -> Result<Mapped, Unmapped> {
     let problems = plan::check::check(&plan);
     let mut refusals: Vec<Refusal> =
@@ -144,7 +151,11 @@ fn foreign(what: impl Into<String>) -> Unmapped {
 /// The setting under which all operators share one pair of watermarks.
 const ONE_WATERMARK: &str = "spark.sql.streaming.statefulOperator.allowMultiple";
 
-fn profile_of(query: &Query) -> Result<&'static Profile, Unmapped> {
+/// The profile that the settings of a query select.
+///
+/// # Errors
+/// A setting that has no profile.
+pub fn profile_of(query: &Query) -> Result<Profile, Unmapped> {
     let mut name = "spark-4";
     for (setting, value) in &query.engine_conf {
         match (setting.as_str(), value.as_str()) {
@@ -153,7 +164,7 @@ fn profile_of(query: &Query) -> Result<&'static Profile, Unmapped> {
             _ => return Err(foreign(format!("the setting {setting}={value}"))),
         }
     }
-    Ok(profile::named(name).expect("a profile of ours"))
+    Ok(*profile::named(name).expect("a profile of ours"))
 }
 
 /// The columns of all inputs together.

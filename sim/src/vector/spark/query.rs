@@ -7,7 +7,7 @@
 
 mod read;
 
-pub(super) use read::{policy, read};
+pub(super) use read::{EXTRA_COLUMNS, policy, read};
 
 /// A query.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,12 +11,13 @@
 
 use super::compare::Found;
 use super::plan::refusal::Refusal;
-use super::plan::{Mapped, Unmapped, changed, map};
+use super::plan::{Mapped, Unmapped, changed, map_under, profile_of};
 use super::{Batch, Failure, OperatorCounts, Phase, Query, Record, Row, SparkVector, Step};
 use plimsoll_engine::job::Job;
 use plimsoll_engine::output::{Output, StepRecord};
 use plimsoll_engine::plan::flow::StagePlan;
 use plimsoll_engine::plan::problem::spark::Moment;
+use plimsoll_engine::profile::Profile;
 use plimsoll_engine::row::{Dictionary, ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime};
 
@@ -25,7 +26,18 @@ use plimsoll_engine::time::{EventTime, ProcTime};
 /// # Errors
 /// Why it cannot be run here.
 pub fn run(vector: &SparkVector) -> Result<Found, String> {
-    let mapped = match map(&vector.query) {
+    match profile_of(&vector.query) {
+        Ok(it) => run_under(vector, it),
+        Err(it) => Err(format!("{it:?}")),
+    }
+}
+
+/// Runs it under other rules than Spark's: what a rule decides shows in what changes without it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_under(vector: &SparkVector, profile: Profile) -> Result<Found, String> {
+    let mapped = match map_under(&vector.query, profile) {
         Ok(it) => it,
         Err(Unmapped::Refused(it)) => {
             return Ok(Found { refused: Some(it.failure()), records: Vec::new() });
@@ -227,7 +239,7 @@ impl Running {
     fn restart(&mut self, step: &Step) -> Result<(), String> {
         let query = changed(&self.query, step);
         if query != self.query {
-            self.mapped = match map(&query) {
+            self.mapped = match map_under(&query, self.mapped.profile) {
                 Ok(it) => it,
                 Err(it) => return Err(format!("a change to a query that does not run: {it:?}")),
             };

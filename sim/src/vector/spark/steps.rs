@@ -110,7 +110,7 @@ fn row(node: &Node<'_>, input: &Input, errors: &mut Errors) -> Option<Row> {
     });
     let v = integer(&mut row, "v", errors);
     let mut extra = Vec::new();
-    for name in ["ts2", "gap"] {
+    for name in query::EXTRA_COLUMNS {
         if input.extra_columns.iter().any(|it| it == name) {
             extra.push((name, integer(&mut row, name, errors)));
         }

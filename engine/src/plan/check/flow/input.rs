@@ -2,10 +2,10 @@
 //!
 //! Invariant: whatever passes has marks on time columns, with delays that can be computed with.
 
-use super::{kind_words, numbers};
+use super::{kind_words, levels, numbers};
+use crate::plan::Plan;
 use crate::plan::flow::{Flow, InputPlan, Mark};
 use crate::plan::problem::Problem;
-use crate::plan::{Effective, Plan};
 use crate::row::{ColumnIx, ColumnKind, PartitionId};
 use crate::time::Span;
 use std::collections::BTreeSet;
@@ -36,7 +36,9 @@ pub(super) fn check(plan: &Plan, flow: &Flow, problems: &mut Vec<Problem>) {
     } else {
         numbers::legal("hindsight", flow.hindsight, problems);
     }
-    levels(plan, flow, problems);
+    if let Some(it) = &flow.levels {
+        levels::check(plan, flow, it, problems);
+    }
     joins(flow, problems);
 }
 
@@ -74,17 +76,6 @@ fn known(plan: &Plan, column: ColumnIx, problems: &mut Vec<Problem>) {
             "the filter before the watermark",
             column.0,
             count,
-        ));
-    }
-}
-
-/// Levels are combined at probes.
-fn levels(plan: &Plan, flow: &Flow, problems: &mut Vec<Problem>) {
-    let probes = plan.watermark.as_ref().is_some_and(|it| it.effective == Effective::Probe);
-    if flow.levels.is_some() && !probes {
-        problems.push(Problem::probe_outside_flow(
-            "a combination over several levels, which happens at probes, and no probes",
-            "use effective=probe, or leave the levels out",
         ));
     }
 }

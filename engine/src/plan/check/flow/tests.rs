@@ -3,8 +3,10 @@
 use crate::plan::check::check;
 use crate::plan::check::testing::sound;
 use crate::plan::flow::*;
+use crate::plan::levels::LevelsPlan;
 use crate::plan::problem::Code;
 use crate::plan::*;
+use crate::profile;
 use crate::row::ColumnIx;
 use crate::time::Span;
 
@@ -235,4 +237,40 @@ fn columns_and_numbers_of_every_stage_are_judged() {
     assert!(codes(vec![text], stages.clone(), OutputMode::Append).contains(&"P013"));
     assert!(codes(Vec::new(), stages.clone(), OutputMode::Update).contains(&"P030"));
     assert!(codes(vec![input("a"), input("a")], stages, OutputMode::Append).contains(&"P032"));
+}
+
+#[test]
+fn levels_are_refused_what_they_have_no_place_for() {
+    let refuses = |change: &dyn Fn(&mut Plan, &mut Flow), expected: &str| {
+        let mut flow = Flow::of(vec![input("in")], vec![StagePlan::Window(window())]);
+        flow.levels = Some(levels());
+        let mut plan = Plan { operator: None, ..sound() };
+        let watermark = plan.watermark.as_mut().expect("a watermark");
+        watermark.effective = Effective::Probe;
+        change(&mut plan, &mut flow);
+        plan.flow = Some(flow);
+        let refused = check(&plan);
+        let refused: Vec<_> =
+            refused.iter().filter(|it| it.is_refusal()).map(|it| it.code.number()).collect();
+        assert_eq!(refused, if expected.is_empty() { vec![] } else { vec![expected] });
+    };
+    let of = |change: &'static dyn Fn(&mut LevelsPlan)| {
+        move |_: &mut Plan, it: &mut Flow| change(it.levels.as_mut().expect("levels"))
+    };
+    refuses(&|_, _| {}, "");
+    refuses(&|plan, _| plan.watermark.as_mut().expect("one").effective = Effective::Row, "P034");
+    refuses(&|_, flow| flow.policy = Policy::Max, "P052");
+    refuses(&|_, flow| flow.inputs[0].marks.push(Mark { column: TS, delay: SIZE }), "P052");
+    let fallback = Fallback { behind: SIZE, always: true };
+    refuses(&|plan, _| plan.watermark.as_mut().expect("one").fallback = Some(fallback), "P052");
+    refuses(&of(&|it| it.tasks = vec![257]), "P052");
+    refuses(&of(&|it| it.tasks = Vec::new()), "P052");
+    refuses(&of(&|it| it.emission = Some(Span::ZERO)), "P052");
+    refuses(&of(&|it| it.idle_timeout = Some(Span(-1))), "P002");
+    refuses(&of(&|it| it.idle_timeout = Some(Span(i64::MAX))), "P003");
+}
+
+fn levels() -> LevelsPlan {
+    let rules = profile::named("flink").and_then(|it| it.levels).expect("it has levels");
+    LevelsPlan { tasks: vec![2], rules, idle_timeout: None, emission: None, alignment: None }
 }

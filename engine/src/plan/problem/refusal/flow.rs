@@ -43,6 +43,12 @@ impl Problem {
         Self::new(Code::ProbeOutsideFlow, format!("the plan has {what}"), remedy)
     }
 
+    /// `what` completes "the plan has levels and ..".
+    #[cold]
+    pub(crate) fn levels_unfit(what: &str, remedy: &str) -> Self {
+        Self::new(Code::LevelsUnfit, format!("the plan has levels and {what}"), remedy)
+    }
+
     /// Left and right.
     #[cold]
     pub(crate) fn join_inputs(count: usize) -> Self {

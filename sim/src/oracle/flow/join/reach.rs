@@ -27,12 +27,12 @@ fn upper(it: &Range) -> Option<i128> {
 }
 
 /// Whether the times allow a pair.
-pub(super) fn within(plan: &JoinPlan, left: EventTime, right: EventTime) -> bool {
+pub(in crate::oracle::flow) fn within(plan: &JoinPlan, left: EventTime, right: EventTime) -> bool {
     let apart = i128::from(right.0) - i128::from(left.0);
-    plan.ranges
-        .iter()
-        .all(|it| lower(it).is_none_or(|it| it <= apart) && upper(it).is_none_or(|it| apart <= it))
-        && window_end(plan, left) == window_end(plan, right)
+    let fits = |it: &Range| {
+        lower(it).is_none_or(|it| it <= apart) && upper(it).is_none_or(|it| apart <= it)
+    };
+    plan.ranges.iter().all(fits) && window_end(plan, left) == window_end(plan, right)
 }
 
 /// The end of a time's window, where the join has windows.
@@ -47,63 +47,72 @@ fn window_grace(plan: &JoinPlan) -> Span {
     if counts { plan.grace } else { Span::ZERO }
 }
 
-/// The least time of a row whose window has not ended at w.
+/// Whether a row in a window leaves at w.
+pub(in crate::oracle::flow) fn leaves_window(
+    plan: &JoinPlan,
+    time: EventTime,
+    w: EventTime,
+) -> bool {
+    window_end(plan, time).is_some_and(|it| it + window_grace(plan) <= w)
+}
+
+/// The least time that a row in windows can have behind w: the start of the first window that is
+/// still open, for a row that may be behind w by the grace too.
 pub(in crate::oracle::flow) fn window_start(plan: &JoinPlan, w: EventTime) -> Option<EventTime> {
     let window = plan.window.filter(|_| w.is_finite())?;
-    let start = Grid::new(window).frame(w - window_grace(plan));
+    let behind = if plan.late == LateRule::WindowEnd { Span::ZERO } else { plan.grace };
+    let start = Grid::new(window).frame(w - behind);
     Some(EventTime(i64::try_from(start).unwrap_or(i64::MIN + 1)))
 }
 
 impl Reach {
     pub(in crate::oracle::flow) fn of(plan: &JoinPlan) -> Self {
+        let own = |it: i128| if plan.expiry.own_time { it.max(0) } else { it };
         let lowers = plan.ranges.iter().filter_map(lower);
         let uppers = plan.ranges.iter().filter_map(upper);
-        if plan.expiry.loosest {
-            Self { lower: lowers.min(), upper: uppers.max() }
+        let (lower, upper) = if plan.expiry.loosest {
+            (lowers.min(), uppers.max())
         } else {
-            Self { lower: lowers.max(), upper: uppers.min() }
-        }
+            (lowers.max(), uppers.min())
+        };
+        Self { lower: lower.map(|it| -own(-it)), upper: upper.map(own) }
     }
 
     /// How far behind a row of this side its last possible partner may be.
-    fn after(&self, plan: &JoinPlan, side: usize) -> Option<i128> {
-        let mut by = if side == 0 { self.upper? } else { -self.lower? };
-        if plan.expiry.own_time {
-            by = by.max(0);
-        }
-        if plan.expiry.with_grace {
-            by += i128::from(plan.grace.0);
-        }
-        Some(by)
+    fn after(self, plan: &JoinPlan, side: usize) -> Option<i128> {
+        let by = if side == 0 { self.upper? } else { -self.lower? };
+        Some(by + if plan.expiry.with_grace { i128::from(plan.grace.0) } else { 0 })
     }
 
     /// Whether a row of this side and time leaves at w.
-    pub(super) fn leaves(
-        &self,
+    pub(in crate::oracle::flow) fn leaves(
+        self,
         plan: &JoinPlan,
         side: usize,
         time: EventTime,
         w: EventTime,
     ) -> bool {
-        if let Some(end) = window_end(plan, time) {
-            return end + window_grace(plan) <= w;
-        }
         let Some(by) = self.after(plan, side).filter(|_| w != EventTime::MIN) else { return false };
         let last = i128::from(time.0) + by;
         if plan.expiry.at_bound { last <= w.0.into() } else { last < w.0.into() }
     }
 
     /// The value at which it could leave.
-    pub(super) fn due(&self, plan: &JoinPlan, side: usize, time: EventTime) -> EventTime {
+    pub(in crate::oracle::flow) fn due(
+        self,
+        plan: &JoinPlan,
+        side: usize,
+        time: EventTime,
+    ) -> Option<EventTime> {
         if let Some(end) = window_end(plan, time) {
-            return end + window_grace(plan);
+            return Some(end + window_grace(plan));
         }
-        let last = i128::from(time.0) + self.after(plan, side).unwrap_or(0);
-        EventTime(last.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+        let last = i128::from(time.0) + self.after(plan, side)?;
+        Some(EventTime(last.clamp(i64::MIN.into(), i64::MAX.into()) as i64))
     }
 
     /// Whether rows of some side ever leave.
-    pub(super) fn expires(&self, plan: &JoinPlan) -> bool {
+    pub(super) const fn expires(self, plan: &JoinPlan) -> bool {
         plan.window.is_some() || self.lower.is_some() || self.upper.is_some()
     }
 }

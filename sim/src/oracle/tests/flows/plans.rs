@@ -14,6 +14,7 @@ use plimsoll_engine::plan::{
 };
 use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
+use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::Adoption;
 
 /// What the flow is about.
@@ -385,13 +386,14 @@ pub(super) fn random_items(draw: &mut Lcg, plan: Plan) -> Trace {
     let mut front = draw.below(60) - 20;
     for _ in 0..draw.pick(&[20, 60]) {
         let input = draw.below(inputs) as u32;
+        let input = if draw.one_in(80) { 3 } else { input };
         let partition = PartitionId::of(input, 0, draw.below(2) as u32);
         match draw.below(24) {
             0 | 1 => trace.items.push(Item::Tick(Span(draw.below(20)))),
             2 | 3 if row_by_row => trace.items.push(Item::Probe),
             2..=5 => trace.items.push(Item::Batch),
             6 => trace.items.push(Item::Heartbeat { partition, time: EventTime(front) }),
-            7 if draw.one_in(3) => trace.items.push(rare(draw, partition)),
+            7 if draw.one_in(3) => trace.items.push(rare(draw, partition, front)),
             _ => {
                 front += draw.below(8);
                 let time = front - draw.below(10) * draw.below(6);
@@ -409,7 +411,7 @@ pub(super) fn random_items(draw: &mut Lcg, plan: Plan) -> Trace {
     trace
 }
 
-fn rare(draw: &mut Lcg, partition: PartitionId) -> Item {
+fn rare(draw: &mut Lcg, partition: PartitionId, front: i64) -> Item {
     let adoption =
         draw.pick(&[Adoption::WithWatermark, Adoption::WithoutWatermark, Adoption::AtGroup]);
     match draw.below(9) {
@@ -420,6 +422,7 @@ fn rare(draw: &mut Lcg, partition: PartitionId) -> Item {
         4 => Item::Move { partition, adoption },
         5 => Item::Add { partition, adoption: Adoption::WithoutWatermark },
         6 if draw.one_in(4) => Item::End,
+        6 => Item::Steer(Steer::Limit(EventTime(front))),
         7 => Item::Heartbeat { partition, time: EventTime(draw.pick(&[i64::MAX, -5, 200])) },
         _ => Item::Tick(Span(draw.below(80))),
     }

@@ -4,8 +4,8 @@
 
 use super::story::Story;
 use plimsoll_engine::plan::flow::{
-    Carry, CountPlan, Gap, GlobalPlan, HoleRule, PanePlan, SessionLate, SessionPlan, StagePlan, Touching,
-    WindowStage,
+    Carry, CountPlan, Gap, GlobalPlan, HoleRule, PanePlan, SessionLate, SessionPlan, StagePlan,
+    Touching, WindowStage,
 };
 use plimsoll_engine::plan::{LateRule, WindowSpec};
 use plimsoll_engine::time::Span;
@@ -28,7 +28,8 @@ impl Story<'_> {
     pub(super) fn wider_window(&mut self) {
         let size = Span(self.slide * self.own.range(2, 4));
         let slide = if self.own.chance(250) { Span(self.slide) } else { size };
-        let offset = if self.own.chance(200) { Span(self.own.range(1, self.slide)) } else { Span::ZERO };
+        let offset =
+            if self.own.chance(200) { Span(self.own.range(1, self.slide)) } else { Span::ZERO };
         let lateness = if self.own.chance(150) { self.part(&[4, 8]) } else { Span::ZERO };
         self.windows(WindowSpec { size, slide, offset }, lateness, PanePlan::TOTALS);
     }
@@ -40,8 +41,7 @@ impl Story<'_> {
         let lateness = self.part(&[8, 0, 4, 16]);
         let early = self.own.chance(500);
         let rows = self.own.range(1, 4) as u64;
-        let carry =
-            *self.own.choose(&[Carry::Accumulating, Carry::Discarding, Carry::Retracting]);
+        let carry = *self.own.choose(&[Carry::Accumulating, Carry::Discarding, Carry::Retracting]);
         self.windows(spec, lateness, PanePlan { early_rows: early.then_some(rows), carry });
     }
 

@@ -15,7 +15,8 @@ use plimsoll_engine::time::Span;
 pub(super) fn draw(entropy: &Entropy<'_>, slide: i64, inputs: u32) -> LevelsPlan {
     let mut own = entropy.field("flow", "levels");
     let tasks = (0..inputs).map(|_| own.range(1, 2) as u32).collect();
-    let part = |own: &mut Stream<'_>, eighths: &[i64]| Span((slide * *own.choose(eighths) / 8).max(1));
+    let part =
+        |own: &mut Stream<'_>, eighths: &[i64]| Span((slide * *own.choose(eighths) / 8).max(1));
     let aligned = own.chance(650);
     let idle = own.chance(650);
     let timeout = part(&mut own, &[8, 4, 16]);

@@ -123,7 +123,9 @@ impl Story<'_> {
             match which {
                 0 if windowed || !needs_lower => lower = None,
                 1 if windowed || !needs_upper => upper = None,
-                _ if matches!(kind, JoinKind::Inner | JoinKind::Semi) => (lower, upper) = (None, None),
+                _ if matches!(kind, JoinKind::Inner | JoinKind::Semi) => {
+                    (lower, upper) = (None, None)
+                }
                 _ => {}
             }
         }

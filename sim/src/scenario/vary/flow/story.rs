@@ -95,12 +95,8 @@ impl<'e> Story<'e> {
 
     /// Windows of which the world holds as many as it says.
     pub(super) fn grid(&mut self) -> WindowSpec {
-        const SHAPES: [(u32, Shape); 4] = [
-            (54, Shape::Tumbling),
-            (26, Shape::Sliding),
-            (13, Shape::Uneven),
-            (7, Shape::Holes),
-        ];
+        const SHAPES: [(u32, Shape); 4] =
+            [(54, Shape::Tumbling), (26, Shape::Sliding), (13, Shape::Uneven), (7, Shape::Holes)];
         let shape = self.own.weighted(&SHAPES);
         super::super::parts::window(shape, self.entropy, self.of)
     }
@@ -198,7 +194,8 @@ impl<'e> Story<'e> {
 
     fn renamed(&mut self) -> StagePlan {
         let column = if self.own.chance(500) { self.time } else { self.key.unwrap_or(self.time) };
-        let free = ["at", "who", "at2", "who2"].iter().find(|it| self.schema.position(it).is_none());
+        let free =
+            ["at", "who", "at2", "who2"].iter().find(|it| self.schema.position(it).is_none());
         StagePlan::Rename(column, free.map_or_else(|| "at3".to_owned(), |it| (*it).to_owned()))
     }
 

@@ -1,4 +1,6 @@
 //! Pseudo-random flows.
+//!
+//! Invariant: what is drawn can be written and read; whether it can run is not asked.
 
 use super::super::flow::levels as words;
 use super::super::keys::*;

@@ -65,7 +65,7 @@ impl Mapping {
             late: if join.window.is_some() { LateRule::WindowEnd } else { rules.late },
             grace: rules.grace,
             // An equal time is a key, and keys go when they are at the watermark.
-            expiry: Expiry { at_bound: join.on_time, ..rules.expiry },
+            expiry: Expiry { at_bound: rules.expiry.at_bound || join.on_time, ..rules.expiry },
             sides: rules.sides,
             late_policy: LatePolicy::Drop,
         }));

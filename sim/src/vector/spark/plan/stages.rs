@@ -21,7 +21,7 @@ use plimsoll_engine::time::Span;
 
 /// A query half mapped.
 pub(super) struct Mapping {
-    pub(super) profile: &'static Profile,
+    pub(super) profile: Profile,
     pub(super) inputs: Vec<InputPlan>,
     pub(super) stages: Vec<StagePlan>,
     /// What the last stage so far hands on.

@@ -8,6 +8,9 @@ use super::{
     Query, TimeColumn, Via, WatermarkOn,
 };
 
+/// Columns that an input may have beside `ts`, `k` and `v`.
+pub(in super::super) const EXTRA_COLUMNS: [&str; 2] = ["ts2", "gap"];
+
 /// The functions of aggregates as they are written.
 const FUNCTIONS: [(&str, Function); 6] = [
     ("count", Function::Count),
@@ -71,7 +74,10 @@ fn input(node: &Node<'_>, errors: &mut Errors) -> Option<Input> {
     let column = input.take("watermark_column").map_or(Some("ts"), |it| it.text(errors));
     let further =
         input.take("extra_watermarks").map_or(Some(Vec::new()), |it| it.each(errors, watermark_on));
-    let extra = input.take("extra_columns").map_or(Some(Vec::new()), |it| names(&it, errors));
+    let extra = input.take("extra_columns").map_or(Some(Vec::new()), |it| {
+        let words = EXTRA_COLUMNS.map(|it| (it, it));
+        it.each(errors, |it, errors| it.word(&words, errors).map(str::to_owned))
+    });
     let filter = input.take("filter").map_or(Some(None), |it| filter(&it, errors).map(Some));
     input.finish(errors);
     Some(Input {
