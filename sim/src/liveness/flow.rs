@@ -182,6 +182,8 @@ fn resumes(
                 return Some(ends(on));
             }
             let far = on.far_ahead()? + drift;
+            // As far as a guard wants the clock to be.
+            on.tick(drift);
             // Nobody falls silent between two samples, unless the timeout is very short.
             let silence = levels.idle_timeout.map_or(period.0, |it| it.0.min(period.0));
             let silence = silence.max(period.0 / 8).max(1);

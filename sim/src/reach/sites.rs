@@ -1,6 +1,6 @@
 //! The static list of rare states.
 //!
-//! Invariant: at most 64, each with a name of its own; the order is the order of reports.
+//! Invariant: at most 128, each with a name of its own; the order is the order of reports.
 
 use super::Site;
 
@@ -74,4 +74,46 @@ pub const SITES: &[Site] = &[
     site("stale crash", "the last checkpoint cannot be read"),
     site("two crashes in a row", "the second finds the state of the first"),
     site("crash between closing and the next row", "what was written must not be written again"),
+    // Flows: sessions.
+    site("session merged two sessions", "a row between two silences"),
+    site("touching sessions", "one ends where the next begins, and both are written in one step"),
+    site("session closed by span", "it had become too long"),
+    site("session split", "a row overlaps a session that was published"),
+    site("session updated", "a changed session, in update mode"),
+    site("row without a gap", "it says no gap, or one that is none"),
+    // Flows: dedup.
+    site("duplicate", "seen before"),
+    site("duplicate after expiry", "seen before, and forgotten"),
+    // Flows: joins.
+    site("pair found from the left", "the right row was stored"),
+    site("pair found from the right", "the left row was stored"),
+    site("unmatched row written", "nobody can come any more"),
+    site("unmatched in a follow-up step", "in a step without data that follows another"),
+    site("null row refuted", "the partner came, too late"),
+    site("right row already evictable", "it may find partners and is not stored"),
+    site("semi match on arrival", "a left row that has its answer at once"),
+    site("anti row written", "a left row without a partner is the answer"),
+    site("as-of without a partner", "no right row is old enough, or young enough"),
+    site("null time in a join", "stored, and never matched"),
+    site("crash while rows wait for partners", "they must wait on, matched or not"),
+    // Flows: panes, counts, groups.
+    site("early pane", "before the window ends"),
+    site("late pane", "after it has ended"),
+    site("retraction", "an earlier pane is taken back"),
+    site("count window completed", "by its last row, not by the end"),
+    site("group left by its own time", "one of its keys is the event time"),
+    site("complete flow", "all groups of the last stage, every time"),
+    // Flows: inputs and chains.
+    site("filtered row", "nothing behind the filter sees it"),
+    site("input that never spoke", "it holds the others back, or is not noticed"),
+    site("max policy lost rows", "rows of the slower input, judged by the faster"),
+    site("late row of an input without a watermark", "judged by the others"),
+    site("two stages wrote in one step", "what one wrote another took at once"),
+    site("chain of three", "a row has gone through three stages that keep something"),
+    site("row late at a later stage", "judged by what its own stage was evicted with"),
+    site("follow-up step", "a step without data, asked for by a stage"),
+    // Flows: levels.
+    site("paused partition", "too far ahead of others"),
+    site("rows read after a pause", "judged when they are read"),
+    site("late row under levels", "behind what partitions, tasks and inputs have come to"),
 ];

@@ -5,6 +5,8 @@
 //! Invariant: what is remembered from item to item fits in a few words and one list of partitions
 //! that were taken away.
 
+mod flow;
+
 use super::{Reach, sometimes};
 use crate::invariant::Observation;
 use crate::invariant::past::{Past, StepFacts};
@@ -36,6 +38,8 @@ pub struct Watch {
     checkpoint: bool,
     crashed: bool,
     closed: bool,
+    /// What the stages of a flow hold.
+    held: u64,
     removed: Vec<PartitionId>,
 }
 
@@ -51,6 +55,7 @@ impl Default for Watch {
             checkpoint: false,
             crashed: false,
             closed: false,
+            held: 0,
             removed: Vec::new(),
         }
     }
@@ -85,6 +90,12 @@ impl Watch {
             sometimes!(self.reach, "heartbeat from the future", guarded);
         }
         sometimes!(self.reach, "late row to the side output", !seen.output.side.is_empty());
+        if let Some(plan) = &seen.trace.plan.flow {
+            let waits = plan.joins() && 0 < self.held && matches!(seen.item, Item::Crash { .. });
+            sometimes!(self.reach, "crash while rows wait for partners", waits);
+            flow::look(&mut self.reach, seen, past, plan);
+            self.held = seen.view.groups.unwrap_or(self.held);
+        }
         self.candidate = seen.view.candidate;
         self.watermark = seen.view.watermark;
         self.idle = past.roster.some_idle();
