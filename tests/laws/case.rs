@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 /// Cases of each law.
-const CASES: u32 = 96;
+const CASES: u32 = 400;
 
 /// Small draws for the steps of a transformation (splitmix64).
 #[derive(Clone, Copy, Debug)]

@@ -95,6 +95,8 @@ pub(super) fn leveled(seed: u64) -> Trace {
         sampling: draw.pick(&[Sampling::Newest, Sampling::OldestOf(2)]),
         limit: Limit::Drift(Span(draw.below(12) as i64)),
     };
+    // Every level takes the smallest.
+    flow.policy = Policy::Min;
     flow.levels = Some(LevelsPlan {
         tasks: tasks.clone(),
         rules,

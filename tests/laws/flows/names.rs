@@ -14,6 +14,7 @@ use plimsoll_engine::plan::flow::{CountPlan, GlobalPlan, StagePlan};
 use plimsoll_engine::plan::{Aggregate, GeneratorPlan};
 use plimsoll_engine::row::PartitionId;
 use plimsoll_engine::time::{EventTime, Span};
+use plimsoll_sim::scenario::flow_world;
 use plimsoll_sim::trace::{Item, Trace};
 
 pub(in crate::laws) const M5: Law = Law {
@@ -120,14 +121,18 @@ fn two_partitions_under_one_number_are_another_input() {
     check_needed(any, unmeet, says, 10);
 }
 
-/// Every third one combines watermarks over levels.
-fn any_or_leveled(seed: u64) -> Trace {
-    if seed.is_multiple_of(3) { leveled(seed) } else { any(seed) }
+/// Flows of every kind: drawn ones, some with levels, and those of the embedded scenarios.
+fn all_kinds(seed: u64) -> Trace {
+    match seed % 4 {
+        0 => leveled(seed),
+        1 => flow_world(seed).trace,
+        _ => any(seed),
+    }
 }
 
 pub(in crate::laws) const M6: Law = Law {
     name: "M6 relabelling partitions of a flow",
-    world: any_or_leveled,
+    world: all_kinds,
     prepare: |_, _| {},
     holds: m6,
     covered: 88,
@@ -141,7 +146,7 @@ fn m6_numbering_the_partitions_of_a_flow_anew_changes_nothing() {
 
 pub(in crate::laws) const M10: Law = Law {
     name: "M10 restart of a flow",
-    world: any_or_leveled,
+    world: all_kinds,
     prepare: |_, _| {},
     holds: m10,
     covered: 88,
@@ -155,7 +160,7 @@ fn m10_a_restart_of_a_flow_at_any_place_changes_nothing() {
 
 pub(in crate::laws) const M25: Law = Law {
     name: "M25 checkpoints that nobody needs",
-    world: |seed| if seed % 4 == 1 { plain(seed) } else { any_or_leveled(seed) },
+    world: |seed| if seed % 5 == 4 { plain(seed) } else { all_kinds(seed) },
     prepare: |_, _| {},
     holds: m25,
     covered: 88,
