@@ -187,7 +187,8 @@ fn resumes(
             // Nobody falls silent between two samples, unless the timeout is very short.
             let silence = levels.idle_timeout.map_or(period.0, |it| it.0.min(period.0));
             let silence = silence.max(period.0 / 8).max(1);
-            for _ in 0..2 * (samples + 2) {
+            // Of those that wait the last is released first, and so on one by one.
+            for _ in 0..(who.len() as u64 + 2) * (samples + 1) {
                 let mut left = period.0;
                 while 0 < left {
                     on.speak(&who, far);
