@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 /// Cases of each law.
-const CASES: u32 = 400;
+const CASES: u32 = 96;
 
 /// Small draws for the steps of a transformation (splitmix64).
 #[derive(Clone, Copy, Debug)]
@@ -104,16 +104,21 @@ impl Strategy for Worlds {
     }
 }
 
-/// A case that fails, the simpler one that is tried now, and those that are left to try.
+/// A case that fails, the simpler one that is tried now, and the next that are to be tried.
 struct Tree {
     fails: Case,
     tried: Option<Trace>,
-    rest: std::vec::IntoIter<Trace>,
+    next: std::vec::IntoIter<Trace>,
+    /// How many simpler ones were made.
+    made: usize,
 }
+
+/// So many simpler traces are made at once: all of a long trace's are more than memory holds.
+const AT_ONCE: usize = 200;
 
 impl Tree {
     fn new(case: Case) -> Self {
-        Self { fails: case, tried: None, rest: Vec::new().into_iter() }
+        Self { fails: case, tried: None, next: Vec::new().into_iter(), made: 0 }
     }
 }
 
@@ -132,13 +137,18 @@ impl ValueTree for Tree {
         if let Some(trace) = self.tried.take() {
             self.fails.trace = trace;
         }
-        self.rest = candidates(&self.fails.trace).collect::<Vec<_>>().into_iter();
+        (self.next, self.made) = (Vec::new().into_iter(), 0);
         self.complicate()
     }
 
     /// What is tried now does not fail: the next one.
     fn complicate(&mut self) -> bool {
-        self.tried = self.rest.next();
+        if self.next.len() == 0 {
+            let simpler = candidates(&self.fails.trace).skip(self.made).take(AT_ONCE);
+            self.next = simpler.collect::<Vec<_>>().into_iter();
+            self.made += self.next.len();
+        }
+        self.tried = self.next.next();
         self.tried.is_some()
     }
 }
