@@ -85,10 +85,8 @@ fn can(base: &Continuation<'_>, flow: &Flow, draw: u64) -> Vec<&'static str> {
         }
     }
     match watermark.fallback {
-        Some(it) if leaves => {
-            if it.always || timeout.is_some() && promised && !base.removed() {
-                can.push(WALL);
-            }
+        Some(it) if leaves && (it.always || timeout.is_some() && promised && !base.removed()) => {
+            can.push(WALL);
         }
         None if timeout.is_none() => can.push(FROZEN),
         _ => {}

@@ -100,7 +100,8 @@ pub(super) fn everything_leaves(trace: &Trace, flow: &Flow) -> Result<(), &'stat
     let links = flow.links(&trace.plan.schema);
     let mut reaches = true;
     for (stage, linked) in flow.stages.iter().zip(links) {
-        if !stage.is_stateless() && !(reaches && leaves(stage, linked)) {
+        let gone = reaches && leaves(stage, linked);
+        if !stage.is_stateless() && !gone {
             return Err("state that the watermark removes");
         }
         reaches &= lets_through(stage);

@@ -70,9 +70,11 @@ pub const fn embedded() -> &'static [(&'static str, &'static str)] {
     EMBEDDED
 }
 
-/// The embedded worlds of flows.
-pub(super) fn of_flows() -> &'static [(&'static str, &'static str)] {
-    &EMBEDDED[FLOWS..]
+/// The embedded worlds of plain plans, and those of flows.
+#[cfg(test)]
+pub(super) const fn of_plain_plans_and_flows()
+-> (&'static [(&'static str, &'static str)], &'static [(&'static str, &'static str)]) {
+    EMBEDDED.split_at(FLOWS)
 }
 
 fn parsed(place: &'static OnceLock<Vec<Scenario>>, texts: &[(&str, &str)]) -> &'static [Scenario] {

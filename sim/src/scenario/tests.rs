@@ -71,12 +71,26 @@ fn the_same_seed_is_the_same_world_and_another_seed_another() {
 /// that people have written down do not. Change it only when you mean to.
 #[test]
 fn the_worlds_of_seed_42_are_the_recorded_ones() {
-    let texts: String = embedded()
-        .iter()
-        .filter(|it| it.0 != "long_run")
-        .map(|(name, _)| write(&scenario(name).trace(42), &[]))
-        .collect();
-    assert_eq!(stable_hash(texts.as_bytes()), 10_973_564_805_713_158_179);
+    let hash = |worlds: &[(&str, &str)]| {
+        let short = worlds.iter().filter(|it| it.0 != "long_run");
+        let texts: String = short.map(|it| write(&scenario(it.0).trace(42), &[])).collect();
+        stable_hash(texts.as_bytes())
+    };
+    let (plain, flows) = embedded::of_plain_plans_and_flows();
+    assert_eq!(hash(plain), 10_973_564_805_713_158_179);
+    assert_eq!(hash(flows), 0, "of flows");
+}
+
+#[test]
+fn no_flow_of_a_world_is_refused_and_each_is_written_and_read_back_as_it_is() {
+    for seed in 0..400 {
+        let trace = flow_world(seed).trace;
+        assert!(trace.plan.flow.is_some(), "seed {seed}");
+        let refusals: Vec<_> = check(&trace.plan).into_iter().filter(Problem::is_refusal).collect();
+        assert!(refusals.is_empty(), "seed {seed}: {refusals:?}");
+        let read = parse::parse(&write(&trace, &[])).unwrap_or_else(|it| panic!("{seed}: {it:?}"));
+        assert_eq!(read.trace, trace, "seed {seed}");
+    }
 }
 
 #[test]

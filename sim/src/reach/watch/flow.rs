@@ -40,7 +40,8 @@ pub(super) fn look(reach: &mut Reach, seen: &Observation<'_>, past: &Past, flow:
     steps(reach, seen, past, flow);
     emissions(reach, seen, flow);
     if let Item::End = seen.item {
-        let speaks = |input: usize| seen.view.members.iter().any(|it| it.partition.input() == input);
+        let speaks =
+            |input: usize| seen.view.members.iter().any(|it| it.partition.input() == input);
         let mut marked = (0..flow.inputs.len()).filter(|it| !flow.inputs[*it].marks.is_empty());
         let some = !seen.view.members.is_empty();
         sometimes!(reach, "input that never spoke", some && marked.any(|it| !speaks(it)));
@@ -84,7 +85,7 @@ fn steps(reach: &mut Reach, seen: &Observation<'_>, past: &Past, flow: &Flow) {
         };
         let wrote = of_step().filter(|it| 0 < it.rows_out).count();
         sometimes!(reach, "two stages wrote in one step", 1 < wrote);
-        let last = of_step().last().is_some_and(|it| 0 < it.rows_in);
+        let last = of_step().next_back().is_some_and(|it| 0 < it.rows_in);
         sometimes!(reach, "chain of three", 2 < count && last);
         let behind = of_step().any(|it| Some(it.stage) != first && 0 < it.rows_dropped);
         sometimes!(reach, "row late at a later stage", behind);
