@@ -87,7 +87,8 @@ fn a_profile_that_cannot_carry_the_query_is_named_with_the_reason() {
     assert_eq!(told_of_fallback.cannot[0].name, "flink");
     assert_eq!(told_of_fallback.ran.len(), 2);
     assert!(told_of_fallback.text(false).contains("flink cannot carry the query: its watermark"));
-    let asof = "plan delay=0s inputs=l(0s),r(0s) stages=asof(on=k)\nrow l/p0 10:00:00 k=a\nbatch\n";
+    let asof =
+        "plan inputs=l(0s),r(0s) stages=asof(on=k,tolerance=10s)\nrow l/p0 10:00:00 k=a\nbatch\n";
     let told_of_asof = told(asof, &["seed", "spark-4"]);
     assert!(told_of_asof.cannot[0].reason.contains("no knob for this profile's t <= w"));
 }
@@ -122,7 +123,7 @@ fn sessions_that_touch_are_one_or_two_and_a_missing_one_is_missing() {
 #[test]
 fn a_pair_is_told_apart_from_a_row_without_a_partner() {
     let text = "\
-        plan delay=0s inputs=l(0s),r(0s) stages=join(left,on=k,from=0s,to=10s)\n\
+        plan inputs=l(0s),r(0s) stages=join(left,on=k,from=0s,to=10s)\n\
         row l/p0 10:00:00 k=a\n\
         row l/p0 10:00:05 k=b\n\
         row r/p0 10:00:05 k=b\n\
