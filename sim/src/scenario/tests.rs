@@ -47,7 +47,8 @@ fn every_seed_makes_a_world_of_about_the_stated_size() {
             assert!(chaos_len < found && rows(&trace) >= 8, "{name}, seed {seed}");
             sum += found;
         }
-        assert!((48 * 200..78 * 200).contains(&sum), "{name}: {sum} items in 200 worlds");
+        // What is sent again comes on top.
+        assert!((48 * 200..90 * 200).contains(&sum), "{name}: {sum} items in 200 worlds");
     }
 }
 
@@ -78,7 +79,7 @@ fn the_worlds_of_seed_42_are_the_recorded_ones() {
     };
     let (plain, flows) = embedded::of_plain_plans_and_flows();
     assert_eq!(hash(plain), 10_973_564_805_713_158_179);
-    assert_eq!(hash(flows), 0, "of flows");
+    assert_eq!(hash(flows), 4_503_951_102_393_641_813, "of flows");
 }
 
 #[test]
