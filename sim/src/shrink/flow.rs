@@ -13,8 +13,8 @@ use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::flow::{Chain, Flow, FollowUp, NullTime, Policy};
 use plimsoll_engine::plan::levels::{AlignmentPlan, LevelsPlan, Limit, Sampling};
 use plimsoll_engine::plan::{Effective, Plan, Trigger};
-use plimsoll_engine::row::ColumnIx;
 use plimsoll_engine::row::PartitionId;
+use plimsoll_engine::row::{ColumnIx, ColumnKind};
 use plimsoll_engine::time::Span;
 use plimsoll_engine::watermark::levels::Steer;
 
@@ -162,12 +162,14 @@ fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
 }
 
 /// A plan whose column and delay are those of its first watermark; `None` where it has lost all, or
-/// where that is of a column of another kind, whose values rows would say in other words.
+/// where that is on another column that is no time, whose values rows would say in other words.
 fn agreeing(mut plan: Plan) -> Option<Plan> {
     let first = plan.flow.as_ref()?.inputs.iter().find_map(|it| it.marks.first().copied());
-    let kind = |it: ColumnIx| plan.schema.columns.get(it.0).map(|it| it.kind);
-    let was = plan.watermark.as_ref().map(|it| kind(it.column));
-    if was.is_some_and(|was| first.is_some_and(|it| kind(it.column) != was)) {
+    let time =
+        |it: ColumnIx| plan.schema.columns.get(it.0).is_some_and(|it| it.kind == ColumnKind::Time);
+    let moves = |(was, is): (ColumnIx, ColumnIx)| was != is && !(time(was) && time(is));
+    let was = plan.watermark.as_ref().map(|it| it.column);
+    if was.zip(first.map(|it| it.column)).is_some_and(moves) {
         return None;
     }
     if let Some(it) = &mut plan.watermark {
