@@ -64,8 +64,9 @@ fn kill(plant: &'static Plant) -> Death {
     let mut slips = 0;
     for seed in 0..SEEDS {
         let world = Worlds::Embedded.draw(seed).world;
-        // Half of the seeds would be wasted on worlds that it cannot touch.
-        if plant.is_of_flows() && world.trace.plan.flow.is_none() {
+        // Each in the worlds that it is made for: elsewhere it shows nothing, or shows itself to the
+        // checks of other plants first.
+        if plant.is_of_flows() != world.trace.plan.flow.is_some() {
             continue;
         }
         let options = subject::options(seed, world.chaos_len);
