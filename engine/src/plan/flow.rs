@@ -18,23 +18,30 @@
 //! stage: `row`: late = W before the item, evict = W after it, one pass per item; `next_batch`: late =
 //! evict = W of the step before; `batch_after_next`: late = the evict bound of the step before; `probe`:
 //! late = W in force, evict = the new W in a step of kind Probe and -inf for a row, since nothing
-//! leaves between two probes. A later stage sees each value as its predecessor lets it through ([`Chain`]); `Previous`: its late
-//! bound is what its predecessor let through of the value that evicted last before this pass.
+//! leaves between two probes. A later stage sees each value as its predecessor lets it through
+//! ([`Chain`]); `Previous`: its late bound is what its predecessor let through of the value that evicted
+//! last before this pass.
 //! What lets through less: a join min(w_L, w_R, w_R - b', w_L + a') (the last two one less under
 //! `EventInclusive`, where rows stay at their bound and t <= w is late), a stage with allowed lateness l
 //! w - l, count and global windows nothing (-inf); everything else lets w through. +inf always passes.
+//! From what a join lets through its grace is taken off too; its a' and b' are those of its expiry; a
+//! window join lets through the start of the window that holds w. Within a pass groups are written by
+//! (end, start, key), partners, null rows and as-of rows by time.
 //! At the end of input every stage evicts with +inf and nothing is judged in that pass.
 //!
 //! *Follow-up steps.* With [`FollowUp::WhenMoved`] a step of kind Data or Empty is followed by further
 //! Empty steps while W is ahead of the evict bound of the last step and a stage asks for one: windows,
 //! sessions and groups by keys alone (with a time among them or not) unless output=complete; dedup; a
-//! join with an expiry on at least one side.
+//! join with an expiry on at least one side. With `sides=own` either side's line counts. None follows a
+//! probe, or a piece of `available_now` but the last.
 //!
 //! *Fates.* A row that reaches no stateful stage is counted. First match: query stopped, partition
 //! finished, a time column out of range, from the future (guard), filtered, then what the first
 //! stateful stage says: no time, no gap, in no window, late, duplicate, counted. All but the first four
 //! kinds show their time to the marks of their input, filtered ones unless the filter stands before the
-//! watermark. A null time shows nothing or 0 ([`NullTime`]).
+//! watermark. A null time shows nothing or 0 ([`NullTime`]); as 0, dedup never takes it for late, and a
+//! join lets it go at +inf only, with its null row. Count windows take rows without a time. A row of an
+//! input that the plan does not have is not applicable.
 //!
 //! *Writing.* Append: a group once, when it leaves. Update: at the end of a pass the groups that were
 //! changed in it. Complete: all groups at every Data, Empty and End step; nothing is late or evicted.

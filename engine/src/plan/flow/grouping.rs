@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 /// A (window, key) exists from its first row until end + lateness <= evict. Panes (append mode only):
 /// early ones while it is open, one on time in the pass in which end <= evict holds first and rows
 /// came since it fired on time last (so once, unless a restart forgot the watermark), late ones at
-/// the end of each pass in which a row was counted after end <= the late bound of that pass.
+/// the end of each pass in which a row was counted after end <= the late bound of that pass. A pass
+/// writes one pane per (window, key): on time before late before early.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct WindowStage {
     /// The column that windows are cut on.
