@@ -10,6 +10,10 @@ use super::{Scenario, World};
 use crate::entropy::Entropy;
 use std::sync::OnceLock;
 
+/// Names and texts of worlds.
+#[cfg(test)]
+type Texts = &'static [(&'static str, &'static str)];
+
 /// Names and texts of the embedded worlds.
 const EMBEDDED: &[(&str, &str)] = &[
     ("steady", include_str!("../../../scenarios/steady.toml")),
@@ -72,9 +76,9 @@ pub const fn embedded() -> &'static [(&'static str, &'static str)] {
 
 /// The embedded worlds of plain plans, and those of flows.
 #[cfg(test)]
-pub(super) const fn of_plain_plans_and_flows()
--> (&'static [(&'static str, &'static str)], &'static [(&'static str, &'static str)]) {
-    EMBEDDED.split_at(FLOWS)
+pub(super) const fn of_plain_plans_and_flows() -> [Texts; 2] {
+    let (plain, flows) = EMBEDDED.split_at(FLOWS);
+    [plain, flows]
 }
 
 fn parsed(place: &'static OnceLock<Vec<Scenario>>, texts: &[(&str, &str)]) -> &'static [Scenario] {
