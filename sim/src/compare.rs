@@ -1,7 +1,7 @@
 //! One trace under several engines' rules: on which rows and figures they differ, and why.
 //!
 //! The query stays (windows, keys, aggregates, delay, inputs, columns, output mode); the rules are
-//! each profile's ([`dress`]). All of them run as flows, so that what comes out has one form. The
+//! each profile's ([`mod@dress`]). All of them run as flows, so that what comes out has one form. The
 //! instants at which engines look at the watermark are the same for all ([`cut`]): where one ends a
 //! batch, another is probed.
 //!

@@ -1,7 +1,7 @@
 //! Sessions per key: stretches of event time that silence of a gap ends (semantics 5).
 //!
 //! A row is [t, t + gap). It makes one session of itself and of all live sessions of its key that it
-//! meets: that share an instant with it, or also touch it ([`Touching`]). Within a pass rows are taken
+//! meets: that share an instant with it, or also touch it ([`crate::plan::flow::Touching`]). Within a pass rows are taken
 //! in order; each is judged with w the late bound and l the allowed lateness: `Event` t + l < w, `Proto`
 //! t + gap + l <= w, `Merged` the end that the session would have + l <= w (where it is late it changes
 //! nothing). Then sessions of at least `max_span` leave (reason span), then those with

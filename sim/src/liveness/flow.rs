@@ -2,7 +2,7 @@
 //!
 //! What is said of windows holds for all state that a watermark removes: sessions, entries of a dedup,
 //! rows that wait for partners. So the stories are those of plain plans, with more asked of them:
-//! every stage lets go ([`retention`](super::retention)), and under a minimum every input has somebody
+//! every stage lets go ([`super::retention`]), and under a minimum every input has somebody
 //! who speaks, or the watermark would rightly stand. Where none can be told, the input ends at once:
 //! then everything must go, whatever bounds it.
 //!
