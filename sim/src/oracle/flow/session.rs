@@ -216,6 +216,29 @@ impl Sessions {
 
 impl Stage for Sessions {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
+        let before = out.rows.len();
+        self.take_and_write(given, out);
+        // Groups come by (end, start, key): the stage behind may count them.
+        let keys = 3..3 + self.plan.keys.len();
+        out.rows[before..]
+            .sort_by_key(|it| (it.cells[1], it.cells[0], it.cells[keys.clone()].to_vec()));
+    }
+
+    fn state_rows(&self) -> u64 {
+        self.all().len() as u64
+    }
+
+    fn acts(&self) -> [[bool; 2]; 2] {
+        [[self.evicts, false]; 2]
+    }
+
+    fn asks(&self) -> bool {
+        self.leaves
+    }
+}
+
+impl Sessions {
+    fn take_and_write(&mut self, given: &Pass<'_>, out: &mut Happening) {
         let complete = given.mode == OutputMode::Complete;
         let judging = if self.evicts { given.late[0] } else { EventTime::MIN };
         let evict = given.bound(self.evicts, given.evict[0]);
@@ -254,17 +277,5 @@ impl Stage for Sessions {
         let mut gone = self.all();
         gone.retain(|it| it.end <= evict - self.plan.lateness);
         self.leave(&gone, out);
-    }
-
-    fn state_rows(&self) -> u64 {
-        self.all().len() as u64
-    }
-
-    fn acts(&self) -> [[bool; 2]; 2] {
-        [[self.evicts, false]; 2]
-    }
-
-    fn asks(&self) -> bool {
-        self.leaves
     }
 }
