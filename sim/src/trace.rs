@@ -178,6 +178,46 @@ pub struct RowItem {
     pub cells: u32,
 }
 
+impl Item {
+    /// The partition that it is about.
+    pub const fn partition(&self) -> Option<PartitionId> {
+        match *self {
+            Self::Row(row) => Some(row.partition),
+            Self::Heartbeat { partition, .. }
+            | Self::Add { partition, .. }
+            | Self::Remove(partition)
+            | Self::Move { partition, .. }
+            | Self::Finish(partition) => Some(partition),
+            Self::Tick(_)
+            | Self::Probe
+            | Self::Batch
+            | Self::Steer(_)
+            | Self::Checkpoint
+            | Self::Crash { .. }
+            | Self::End => None,
+        }
+    }
+
+    /// The same, to be given another number.
+    pub const fn partition_mut(&mut self) -> Option<&mut PartitionId> {
+        match self {
+            Self::Row(row) => Some(&mut row.partition),
+            Self::Heartbeat { partition, .. }
+            | Self::Add { partition, .. }
+            | Self::Remove(partition)
+            | Self::Move { partition, .. }
+            | Self::Finish(partition) => Some(partition),
+            Self::Tick(_)
+            | Self::Probe
+            | Self::Batch
+            | Self::Steer(_)
+            | Self::Checkpoint
+            | Self::Crash { .. }
+            | Self::End => None,
+        }
+    }
+}
+
 impl Trace {
     /// The cells of a row, one per column of the schema.
     #[inline]

@@ -110,7 +110,7 @@ pub(super) fn leveled(seed: u64) -> Trace {
     watermark.fallback = None;
     trace.plan.trigger = Trigger::Row;
     // Half of the partitions are read by another task.
-    for partition in trace.items.iter_mut().filter_map(super::names::partition_mut) {
+    for partition in trace.items.iter_mut().filter_map(Item::partition_mut) {
         let of = tasks[partition.input() % tasks.len()];
         let task = partition.number() % of;
         *partition = PartitionId::of(partition.input() as u32, task, partition.number());

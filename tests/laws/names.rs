@@ -109,21 +109,9 @@ fn m6_numbering_partitions_anew_changes_nothing() {
     check(&M6);
 }
 
-pub(super) fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
-    match item {
-        Item::Row(row) => Some(&mut row.partition),
-        Item::Heartbeat { partition, .. }
-        | Item::Add { partition, .. }
-        | Item::Move { partition, .. }
-        | Item::Remove(partition)
-        | Item::Finish(partition) => Some(partition),
-        _ => None,
-    }
-}
-
 pub(super) fn m6(trace: &Trace, draw: &mut Draw) -> Held {
     let mut other = trace.clone();
-    let named = other.items.iter_mut().filter_map(partition_mut).map(|it| *it);
+    let named = other.items.iter_mut().filter_map(Item::partition_mut).map(|it| *it);
     let old: Vec<PartitionId> = named.collect::<BTreeSet<_>>().into_iter().collect();
     // Each keeps its input and its task.
     let mut new = Vec::new();
@@ -135,7 +123,7 @@ pub(super) fn m6(trace: &Trace, draw: &mut Draw) -> Held {
         new.extend_from_slice(&numbers[..group.len()]);
     }
     let to = |it: PartitionId| new[old.binary_search(&it).expect("a partition of the trace")];
-    for partition in other.items.iter_mut().filter_map(partition_mut) {
+    for partition in other.items.iter_mut().filter_map(Item::partition_mut) {
         *partition = to(*partition);
     }
     same(&Outcome::of(trace)?.renumbered(to), &Outcome::of(&other)?)?;

@@ -38,28 +38,11 @@ impl Spread {
     }
 
     /// The same item, of the partition that is meant.
-    pub(super) fn item(&self, item: Item) -> Item {
-        let of = |it: PartitionId| self.partition(it.0);
-        match item {
-            Item::Row(mut row) => {
-                row.partition = of(row.partition);
-                Item::Row(row)
-            }
-            Item::Heartbeat { partition, time } => {
-                Item::Heartbeat { partition: of(partition), time }
-            }
-            Item::Add { partition, adoption } => Item::Add { partition: of(partition), adoption },
-            Item::Move { partition, adoption } => Item::Move { partition: of(partition), adoption },
-            Item::Remove(it) => Item::Remove(of(it)),
-            Item::Finish(it) => Item::Finish(of(it)),
-            Item::Tick(_)
-            | Item::Steer(_)
-            | Item::Probe
-            | Item::Batch
-            | Item::Checkpoint
-            | Item::Crash { .. }
-            | Item::End => item,
+    pub(super) fn item(&self, mut item: Item) -> Item {
+        if let Some(partition) = item.partition_mut() {
+            *partition = self.partition(partition.0);
         }
+        item
     }
 }
 

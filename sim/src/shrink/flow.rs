@@ -124,7 +124,7 @@ fn inputs<'t>(trace: &'t Trace, flow: &'t Flow) -> Edits<'t> {
                     *input -= usize::from(gone <= *input && stays);
                     return stays;
                 }
-                let Some(partition) = partition_mut(item) else { return true };
+                let Some(partition) = item.partition_mut() else { return true };
                 let (input, task, number) =
                     (partition.input(), partition.task(), partition.number());
                 let moved = match input.cmp(&gone) {
@@ -140,25 +140,6 @@ fn inputs<'t>(trace: &'t Trace, flow: &'t Flow) -> Edits<'t> {
             changed
         })
     }))
-}
-
-/// The partition that an item names.
-fn partition_mut(item: &mut Item) -> Option<&mut PartitionId> {
-    match item {
-        Item::Row(row) => Some(&mut row.partition),
-        Item::Heartbeat { partition, .. }
-        | Item::Add { partition, .. }
-        | Item::Remove(partition)
-        | Item::Move { partition, .. }
-        | Item::Finish(partition) => Some(partition),
-        Item::Tick(_)
-        | Item::Probe
-        | Item::Batch
-        | Item::Steer(_)
-        | Item::Checkpoint
-        | Item::Crash { .. }
-        | Item::End => None,
-    }
 }
 
 /// A plan whose column and delay are those of its first watermark; `None` where it has lost all, or

@@ -7,7 +7,6 @@
 //! Invariant: what stays keeps its order.
 
 use super::search::Search;
-use super::simplicity::partition_of;
 use super::{Edit, Edits, Pass};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::row::{ColumnKind, PartitionId};
@@ -45,10 +44,11 @@ fn groups(trace: &Trace) -> Edits<'_> {
     if trace.items.len() < FEW {
         return Box::new(std::iter::empty());
     }
-    let partitions: BTreeSet<PartitionId> = trace.items.iter().filter_map(partition_of).collect();
+    let partitions: BTreeSet<PartitionId> =
+        trace.items.iter().filter_map(Item::partition).collect();
     let by_partition =
         partitions.into_iter().rev().take(MOST_GROUPS).map(move |partition| -> Edit<'_> {
-            Box::new(move || trace.retaining(|it| partition_of(it) != Some(partition)))
+            Box::new(move || trace.retaining(|it| it.partition() != Some(partition)))
         });
     let mut kinds = Vec::new();
     for item in &trace.items {

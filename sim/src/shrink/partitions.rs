@@ -4,7 +4,6 @@
 //!
 //! Invariant: items keep their places; only whose they are changes.
 
-use super::simplicity::partition_of;
 use super::{Edit, Edits, Pass};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::row::PartitionId;
@@ -17,7 +16,7 @@ const MOST: usize = 12;
 
 fn edits(trace: &Trace) -> Edits<'_> {
     let mut seen: Vec<PartitionId> = Vec::new();
-    for partition in trace.items.iter().filter_map(partition_of) {
+    for partition in trace.items.iter().filter_map(Item::partition) {
         if !seen.contains(&partition) {
             seen.push(partition);
         }
@@ -52,22 +51,7 @@ fn edits(trace: &Trace) -> Edits<'_> {
 
 fn renamed(trace: &Trace, names: &BTreeMap<PartitionId, PartitionId>) -> Trace {
     let mut changed = trace.clone();
-    for item in &mut changed.items {
-        let partition = match item {
-            Item::Row(row) => &mut row.partition,
-            Item::Heartbeat { partition, .. }
-            | Item::Add { partition, .. }
-            | Item::Remove(partition)
-            | Item::Move { partition, .. }
-            | Item::Finish(partition) => partition,
-            Item::Tick(_)
-            | Item::Probe
-            | Item::Batch
-            | Item::Steer(_)
-            | Item::Checkpoint
-            | Item::Crash { .. }
-            | Item::End => continue,
-        };
+    for partition in changed.items.iter_mut().filter_map(Item::partition_mut) {
         if let Some(name) = names.get(partition) {
             *partition = *name;
         }

@@ -16,7 +16,7 @@ use plimsoll_engine::plan::{
     Aggregate, AllIdle, Effective, GeneratorPlan, LatePolicy, LateRule, OutputMode, Plan, Rejoin,
     Sink, Trigger,
 };
-use plimsoll_engine::row::{ColumnKind, PartitionId};
+use plimsoll_engine::row::ColumnKind;
 use plimsoll_engine::time::EventTime;
 use plimsoll_engine::watermark::levels::Steer;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ impl Simplicity {
     /// Of a trace.
     pub fn of(trace: &Trace) -> Self {
         let partitions: BTreeSet<u32> =
-            trace.items.iter().filter_map(|it| partition_of(it).map(|it| it.0)).collect();
+            trace.items.iter().filter_map(|it| it.partition().map(|it| it.0)).collect();
         let (mut values, mut times) = (0, 0);
         for place in Place::all(trace) {
             let Some(value) = place.get(trace) else {
@@ -98,25 +98,6 @@ fn distinct_values(trace: &Trace) -> usize {
         .sum()
 }
 
-/// The partition that an item names.
-pub(super) fn partition_of(item: &Item) -> Option<PartitionId> {
-    match *item {
-        Item::Row(row) => Some(row.partition),
-        Item::Heartbeat { partition, .. }
-        | Item::Add { partition, .. }
-        | Item::Remove(partition)
-        | Item::Move { partition, .. }
-        | Item::Finish(partition) => Some(partition),
-        Item::Tick(_)
-        | Item::Probe
-        | Item::Batch
-        | Item::Steer(_)
-        | Item::Checkpoint
-        | Item::Crash { .. }
-        | Item::End => None,
-    }
-}
-
 /// Rows are what everybody knows; the rarer a kind, the more it asks of a reader.
 fn kind_cost(item: &Item) -> u64 {
     match *item {
@@ -132,7 +113,7 @@ fn kind_cost(item: &Item) -> u64 {
 
 /// Where an item would stand if order did not matter.
 fn rank(trace: &Trace, item: &Item) -> (u8, u32, i64) {
-    let partition = partition_of(item).map_or(0, |it| it.0);
+    let partition = item.partition().map_or(0, |it| it.0);
     match *item {
         Item::Row(row) => (0, partition, trace.time(row).map_or(i64::MAX, |it| it.0)),
         Item::Heartbeat { time, .. } => (0, partition, time.0),

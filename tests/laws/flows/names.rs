@@ -4,7 +4,7 @@
 //! Invariant: the two runs are the same in everything, once the names are brought back.
 
 use super::super::case::{Draw, check, check_needed, plain};
-use super::super::names::{m6, m10, partition_mut, same, shift_times};
+use super::super::names::{m6, m10, same, shift_times};
 use super::super::outcome::Outcome;
 use super::super::shape::watermark;
 use super::super::{Held, Law, need};
@@ -113,7 +113,7 @@ fn two_partitions_under_one_number_are_another_input() {
     };
     let says = |trace: &Trace, _: &mut Draw| {
         let mut other = trace.clone();
-        for partition in other.items.iter_mut().filter_map(partition_mut) {
+        for partition in other.items.iter_mut().filter_map(Item::partition_mut) {
             *partition = PartitionId::of(partition.input() as u32, 0, 0);
         }
         same(&Outcome::of(trace)?, &Outcome::of(&other)?).map(|()| true)

@@ -170,7 +170,7 @@ impl Source {
     /// Takes an item from the queue.
     pub(super) fn take(&mut self, trace: &Trace, it: &Queued) -> Taken {
         let (id, at) = (it.id, it.arrival);
-        if let Some(partition) = partition_of(&it.item).filter(|p| self.inputs.len() <= p.input()) {
+        if let Some(partition) = it.item.partition().filter(|p| self.inputs.len() <= p.input()) {
             return match it.item {
                 Item::Row(_) => Taken::Row(partition, FlowFate::NotApplicable),
                 _ => Taken::Ignored(IgnoredWhy::NoSuchInput),
@@ -293,19 +293,6 @@ impl Source {
             let marks = self.inputs.get(it).map_or(&[][..], |it| &it.marks);
             self.chosen(marks.iter()).unwrap_or(EventTime::MIN)
         })
-    }
-}
-
-/// The partition that an item of the queue is about.
-const fn partition_of(item: &Item) -> Option<PartitionId> {
-    match *item {
-        Item::Row(row) => Some(row.partition),
-        Item::Heartbeat { partition, .. }
-        | Item::Add { partition, .. }
-        | Item::Move { partition, .. }
-        | Item::Remove(partition)
-        | Item::Finish(partition) => Some(partition),
-        _ => None,
     }
 }
 

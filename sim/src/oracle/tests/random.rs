@@ -273,16 +273,8 @@ fn numbering_the_partitions_anew_changes_nothing() {
         let plan = random_plan(&mut draw);
         let trace = random_trace(&mut draw, plan);
         let mut other = trace.clone();
-        for item in &mut other.items {
-            match item {
-                Item::Row(row) => row.partition = renumbered(row.partition),
-                Item::Heartbeat { partition, .. }
-                | Item::Add { partition, .. }
-                | Item::Move { partition, .. }
-                | Item::Remove(partition)
-                | Item::Finish(partition) => *partition = renumbered(*partition),
-                _ => {}
-            }
+        for partition in other.items.iter_mut().filter_map(Item::partition_mut) {
+            *partition = renumbered(*partition);
         }
         let steps = |trace| run(trace).into_iter().flat_map(|it| it.steps).collect::<Vec<_>>();
         assert_eq!(steps(&trace), steps(&other), "seed {seed}");
