@@ -22,7 +22,7 @@ use crate::output::{
 };
 use crate::plan::flow::FollowUp;
 use crate::plan::{Effective, OutputMode, Plan, flow};
-use crate::row::{ColumnKind, ItemId, PartitionId, RowBatch, Schema};
+use crate::row::{ColumnKind, ItemId, PartitionId, RowBatch};
 use crate::time::{EventTime, ProcTime};
 use crate::watermark::guard::GuardVerdict;
 use crate::watermark::levels::Steer;
@@ -40,7 +40,6 @@ pub struct Flow {
     effective: Effective,
     /// For each stage and side whether the watermark speaks of its time.
     links: Vec<[bool; 2]>,
-    schemas: Vec<Schema>,
     /// Columns that must be legal times.
     times: Vec<usize>,
     pub(crate) sources: Sources,
@@ -85,18 +84,12 @@ impl Flow {
             passed: false,
             some_do_not_advance: false,
             sources,
-            schemas,
             plan: flow,
         }
     }
 
     const fn per_item(&self) -> bool {
         matches!(self.effective, Effective::Row | Effective::Probe)
-    }
-
-    /// The columns that come out.
-    pub fn output_schema(&self) -> &Schema {
-        self.schemas.last().expect("at least the input's columns")
     }
 
     /// A step begins.

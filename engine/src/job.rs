@@ -292,25 +292,9 @@ impl Job {
 
     /// Steps without data, as long as the query asks for one.
     fn follow_up(&mut self, id: ItemId, out: &mut Output) {
-        while self.follow_up_once(id, out) {}
-    }
-
-    /// One step without data, if the query asks for it; whether it did. [`batch`](Self::batch) does
-    /// all of them: this is for callers that stand between them, such as a sink that fails.
-    pub fn follow_up_once(&mut self, id: ItemId, out: &mut Output) -> bool {
-        let asks = self.query.asks() && !self.stopped;
-        if asks {
+        while self.query.asks() {
             self.query.begin(self.steps, StepKind::Empty, self.now);
             self.finish_step(id, out);
-        }
-        asks
-    }
-
-    /// A batch ends, and nothing follows it: the one step alone, for callers that stand between it
-    /// and its [`follow_up_once`](Self::follow_up_once).
-    pub fn batch_alone(&mut self, id: ItemId, out: &mut Output) {
-        if !self.ignored_as_stopped(id, out) {
-            self.step_of_queue(self.kind_of_queue(), id, out);
         }
     }
 

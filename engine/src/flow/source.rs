@@ -53,19 +53,6 @@ pub struct SourcesState {
     in_force: InForce,
 }
 
-/// What became of a row at its source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
-    /// Its partition had finished.
-    AfterFinish,
-    /// From the future, and rejected.
-    Guarded,
-    /// It goes on; its time was not shown.
-    NotAdvancing,
-    /// It goes on.
-    Shown,
-}
-
 impl Sources {
     /// Before any row.
     pub fn new(plan: &Plan, flow: &Flow) -> Self {
@@ -399,13 +386,6 @@ impl Sources {
     /// c* of the first mark.
     pub fn candidate_max(&self) -> EventTime {
         self.marks.first().map_or(self.in_force.candidate, |it| it.generator.candidate_max())
-    }
-
-    /// c and w of every mark, in order of inputs and marks.
-    pub fn watermarks(&self) -> impl Iterator<Item = (EventTime, EventTime)> {
-        let levels = self.levels.iter().flat_map(Leveled::watermarks);
-        let marks = self.marks.iter();
-        marks.map(|it| (it.generator.candidate(), it.generator.watermark())).chain(levels)
     }
 
     /// Partitions of all inputs, in order of their numbers.

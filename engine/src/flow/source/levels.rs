@@ -322,14 +322,6 @@ impl Leveled {
         }
     }
 
-    /// c and w of every input.
-    pub fn watermarks(&self) -> impl Iterator<Item = (EventTime, EventTime)> {
-        (0..self.levels.inputs()).map(|it| {
-            let in_force = self.of_side(it, 0);
-            (in_force.candidate, in_force.watermark)
-        })
-    }
-
     /// Whether the operator is idle.
     pub const fn is_idle(&self) -> bool {
         self.levels.is_idle()
