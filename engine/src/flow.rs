@@ -10,16 +10,14 @@
 
 pub mod bounds;
 mod judging;
+mod pass;
 pub mod saved;
 pub mod source;
 pub mod stage;
 
 use crate::late::InForce;
-use crate::operator::stage::{Pass, StageOutput};
-use crate::output::{
-    EmissionKind, EmissionNote, Fate, IgnoredWhy, Output, Remark, RowRecord, StageRecord, StepKind,
-    StepRecord,
-};
+use crate::operator::stage::StageOutput;
+use crate::output::{Fate, IgnoredWhy, Output, RowRecord, StageRecord, StepKind, StepRecord};
 use crate::plan::flow::FollowUp;
 use crate::plan::{Effective, OutputMode, Plan, flow};
 use crate::row::{ColumnKind, ItemId, PartitionId, RowBatch};
@@ -27,8 +25,7 @@ use crate::time::{EventTime, ProcTime};
 use crate::watermark::guard::GuardVerdict;
 use crate::watermark::levels::Steer;
 use crate::watermark::member::Change;
-use bounds::{Bounds, Lines};
-use judging::Judging;
+use bounds::Bounds;
 use source::Sources;
 use stage::Stage;
 
@@ -316,144 +313,6 @@ impl Flow {
         }
         out.steps.push(self.record);
         out.stages.extend_from_slice(&self.stage_records);
-    }
-
-    /// One pass over all stages.
-    fn pass_with(
-        &mut self,
-        late: [InForce; 2],
-        evict: [InForce; 2],
-        cause: ItemId,
-        triggered: bool,
-        out: &mut Output,
-    ) {
-        self.passed = true;
-        self.record.evict = evict[0].watermark;
-        let ended = self.record.kind == StepKind::End;
-        let removing: Lines = evict.map(|it| it.watermark);
-        let mut late_here: Lines = late.map(|it| it.watermark);
-        let mut chained = self.bounds.chained(late_here);
-        let mut evict_here = removing;
-        let mut stateful_seen = false;
-        for at in 0..self.stages.len() {
-            let (done, rest) = self.outputs.split_at_mut(at);
-            let sides = match done.last() {
-                Some(before) => [Some(&before.rows), None],
-                None if self.plan.joins() => [Some(&self.waiting[0]), Some(&self.waiting[1])],
-                None => [Some(&self.waiting[0]), None],
-            };
-            let stage = &mut self.stages[at];
-            let output = &mut rest[0];
-            output.clear();
-            let bound = |lines: Lines| {
-                [0, 1].map(|side| match (ended, self.links[at][side]) {
-                    (true, _) | (_, true) => lines[side],
-                    (false, false) => EventTime::MIN,
-                })
-            };
-            let (judged_by, removed_by) = match self.mode {
-                OutputMode::Complete if !ended => ([EventTime::MIN; 2], [EventTime::MIN; 2]),
-                _ => (bound(late_here), bound(evict_here)),
-            };
-            // A row of one side is removed by what the other side still promises.
-            let crossed = at == 0 && self.plan.joins();
-            let removed_by = if crossed { [removed_by[1], removed_by[0]] } else { removed_by };
-            let pass = Pass {
-                step: self.record.step,
-                sides,
-                late: if ended { [EventTime::MIN; 2] } else { judged_by },
-                evict: removed_by,
-                mode: self.mode,
-                triggered,
-                cause,
-            };
-            stage.step(&pass, output);
-            let record = &mut self.stage_records[at];
-            let tally = output.tally;
-            for (side, rows) in sides.into_iter().enumerate() {
-                if rows.is_some_and(|it| !it.is_empty()) {
-                    record.late[side] = pass.late[side];
-                }
-            }
-            record.evict = pass.evict;
-            record.rows_in += sides.into_iter().flatten().map(|it| it.len() as u64).sum::<u64>();
-            record.rows_out += output.rows.len() as u64;
-            record.updated += tally.updated;
-            record.removed += tally.removed;
-            record.rows_dropped += tally.rows_dropped;
-            record.groups_dropped += tally.groups_dropped;
-            record.duplicates += tally.duplicates;
-            let step = self.record.step;
-            out.remarks.extend(output.remarks.iter().map(|(id, kind)| Remark {
-                step,
-                stage: at,
-                id: *id,
-                kind: *kind,
-            }));
-            let stateful = !self.plan.stages[at].is_stateless();
-            if !stateful_seen && !output.judged.is_empty() {
-                let judging = Judging {
-                    plan: &self.plan.stages[at],
-                    step,
-                    late,
-                    own: if at == 0 { Some(&self.own) } else { None },
-                    some_do_not_advance: self.some_do_not_advance,
-                };
-                let judged = output.judged.iter();
-                for it in judged {
-                    let rows = sides[it.side].expect("a row of this side");
-                    judging.record(rows, it, &mut self.record, out);
-                }
-            }
-            if !stateful_seen && !stateful {
-                let mut kept = output.rows.ids.iter().copied().peekable();
-                for rows in sides.into_iter().flatten() {
-                    for row in 0..rows.len() {
-                        if kept.next_if_eq(&rows.ids[row]).is_some() {
-                            continue;
-                        }
-                        self.record.rows_counted -= 1;
-                        let (id, partition) = (rows.ids[row], rows.partitions[row]);
-                        // A row from the future that is not counted all the same has one fate.
-                        if self.some_do_not_advance {
-                            out.records.retain(|it| it.id != id || it.step != step);
-                        }
-                        out.records.push(RowRecord { id, partition, step, fate: Fate::Filtered });
-                    }
-                }
-            }
-            if stateful {
-                // Whatever is behind the first one works for what it wrote, not for rows.
-                if !stateful_seen {
-                    late_here = chained;
-                }
-                stateful_seen = true;
-            }
-            late_here = self.stages[at].passes(late_here);
-            chained = self.stages[at].passes(chained);
-            evict_here = self.stages[at].passes(evict_here);
-        }
-        let (step, kind) = (self.record.step, EmissionKind::Row);
-        let note = EmissionNote { step, kind, time: EventTime::MIN, pane: 0 };
-        let emissions = &mut out.emissions;
-        let rows = match self.outputs.last() {
-            Some(last) => {
-                emissions.notes.extend_from_slice(&last.notes);
-                &last.rows
-            }
-            None => {
-                emissions.notes.extend((0..self.waiting[0].len()).map(|_| note));
-                &self.waiting[0]
-            }
-        };
-        emissions.rows.columns.resize_with(rows.columns.len(), Default::default);
-        emissions.rows.extend_from(rows, 0..rows.len());
-        self.some_do_not_advance = false;
-        self.bounds.removed(removing);
-        for (rows, own) in self.waiting.iter_mut().zip(&mut self.own) {
-            rows.clear();
-            own.clear();
-        }
     }
 
     /// Whether a step without data should follow.

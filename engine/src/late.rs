@@ -168,10 +168,6 @@ pub fn saving(
     lost: u32,
     in_force: &InForce,
 ) -> Saving {
-    let from_the_start = in_force.fallback.is_none() && !in_force.candidate.is_finite();
-    if in_force.watermark == EventTime::MAX || from_the_start {
-        return Saving::Nothing;
-    }
     // The latest watermark at which this bound is still kept is `bound` (E) or `bound - 1 ms`.
     let ends = || of.windows(time).take(lost as usize).map(|it| it.end);
     let (first, last, strict) = match rule {
@@ -183,14 +179,24 @@ pub fn saving(
         }
         LateRule::WindowEnd => (ends().next().unwrap_or(time), ends().last().unwrap_or(time), 1),
     };
+    saving_until(last - Span(strict), first - Span(strict), in_force)
+}
+
+/// What would have saved a row that one more window (or whatever it missed) would have taken up to a
+/// watermark of `one`, and all of them up to `all`.
+pub fn saving_until(one: EventTime, all: EventTime, in_force: &InForce) -> Saving {
+    let from_the_start = in_force.fallback.is_none() && !in_force.candidate.is_finite();
+    if in_force.watermark == EventTime::MAX || from_the_start {
+        return Saving::Nothing;
+    }
     match in_force.fallback {
         None => Saving::Delay {
-            smallest: in_force.candidate.since(last) + Span(strict),
-            largest: in_force.candidate.since(first) + Span(strict),
+            smallest: in_force.candidate.since(one),
+            largest: in_force.candidate.since(all),
         },
         Some(behind) => Saving::Fallback {
-            smallest: in_force.watermark.since(last) + behind + Span(strict),
-            largest: in_force.watermark.since(first) + behind + Span(strict),
+            smallest: in_force.watermark.since(one) + behind,
+            largest: in_force.watermark.since(all) + behind,
         },
     }
 }
@@ -204,13 +210,18 @@ pub fn cause(
     own: EventTime,
     in_force: &InForce,
 ) -> LateCause {
-    if in_force.watermark == EventTime::MAX {
+    cause_if(windows_lost(rule, of, time, own).0 == 0, in_force)
+}
+
+/// The same, where it is known whether the row's own partition alone would have waited for it.
+pub const fn cause_if(own_waits: bool, in_force: &InForce) -> LateCause {
+    if in_force.watermark.0 == EventTime::MAX.0 {
         LateCause::EndOfInput
     } else if in_force.fallback.is_some() {
         LateCause::WallClock
     } else if !in_force.candidate.is_finite() {
         LateCause::InitialWatermark
-    } else if windows_lost(rule, of, time, own).0 == 0 {
+    } else if own_waits {
         LateCause::LaggingPartition
     } else {
         LateCause::Straggler

@@ -2,12 +2,12 @@
 //!
 //! Invariant: every row that the first stateful stage did not simply take leaves one record.
 
-use crate::late::{InForce, LateCause, LateRow, Saving};
+use crate::late::{self, InForce, LateRow};
 use crate::operator::stage::{Judged, StageVerdict};
 use crate::output::{Fate, Output, RowRecord, StepRecord};
 use crate::plan::flow::{GlobalPlan, SessionLate, StagePlan};
 use crate::plan::{LatePolicy, LateRule};
-use crate::row::RowBatch;
+use crate::row::{ItemId, RowBatch};
 use crate::time::EventTime;
 
 /// Turns what the first stateful stage says of rows into their fates.
@@ -36,10 +36,7 @@ impl Judging<'_> {
         if !counted {
             record.rows_counted -= 1;
         }
-        // A row from the future that is not counted all the same has one fate, not two.
-        if self.some_do_not_advance {
-            out.records.retain(|record| record.id != id || record.step != self.step);
-        }
+        self.one_fate(id, out);
         let fate = match it.verdict {
             StageVerdict::Late { lost, kept, one, all, .. } => {
                 record.windows_missed += u64::from(lost);
@@ -60,6 +57,27 @@ impl Judging<'_> {
         out.records.push(RowRecord { id, partition, step: self.step, fate });
     }
 
+    /// A row that no stateless stage has kept.
+    pub(super) fn filtered(
+        &self,
+        rows: &RowBatch,
+        row: usize,
+        record: &mut StepRecord,
+        out: &mut Output,
+    ) {
+        record.rows_counted -= 1;
+        let (id, partition) = (rows.ids[row], rows.partitions[row]);
+        self.one_fate(id, out);
+        out.records.push(RowRecord { id, partition, step: self.step, fate: Fate::Filtered });
+    }
+
+    /// A row from the future that is not counted all the same has one fate, not two.
+    fn one_fate(&self, id: ItemId, out: &mut Output) {
+        if self.some_do_not_advance {
+            out.records.retain(|it| it.id != id || it.step != self.step);
+        }
+    }
+
     fn late(
         &self,
         rows: &RowBatch,
@@ -72,31 +90,6 @@ impl Judging<'_> {
         let in_force = self.late[it.side];
         let time = self.plan.times()[it.side].and_then(|at| rows.columns[at.0].get(it.row));
         let own = self.own.map_or(EventTime::MIN, |own| own[it.side][it.row]);
-        let from_the_start = in_force.fallback.is_none() && !in_force.candidate.is_finite();
-        let saving = if in_force.watermark == EventTime::MAX || from_the_start {
-            Saving::Nothing
-        } else if let Some(behind) = in_force.fallback {
-            Saving::Fallback {
-                smallest: in_force.watermark.since(one) + behind,
-                largest: in_force.watermark.since(all) + behind,
-            }
-        } else {
-            Saving::Delay {
-                smallest: in_force.candidate.since(one),
-                largest: in_force.candidate.since(all),
-            }
-        };
-        let cause = if in_force.watermark == EventTime::MAX {
-            LateCause::EndOfInput
-        } else if in_force.fallback.is_some() {
-            LateCause::WallClock
-        } else if !in_force.candidate.is_finite() {
-            LateCause::InitialWatermark
-        } else if own <= all {
-            LateCause::LaggingPartition
-        } else {
-            LateCause::Straggler
-        };
         let (rule, destination) = rule_of(self.plan);
         LateRow {
             id: rows.ids[it.row],
@@ -106,8 +99,8 @@ impl Judging<'_> {
             in_force,
             windows_lost: lost,
             windows_kept: kept,
-            saving,
-            cause,
+            saving: late::saving_until(one, all, &in_force),
+            cause: late::cause_if(own <= all, &in_force),
             destination,
         }
     }

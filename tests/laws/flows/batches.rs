@@ -5,6 +5,7 @@
 //!
 //! Invariant: the rows and their partitions are the same in both runs.
 
+use super::super::batches::finer_and_coarser;
 use super::super::case::{Draw, check, check_needed};
 use super::super::outcome::{Name, Outcome, first};
 use super::super::shape::{batched, watermark, without_clock};
@@ -55,27 +56,8 @@ fn m3_splitting_a_batch_of_a_flow_never_admits_more_and_one_single_batch_drops_n
 
 fn m3(trace: &Trace, draw: &mut Draw) -> Held {
     gate(trace)?;
-    let whole = Outcome::of(trace)?;
-    let mut parts = trace.clone();
-    for _ in 0..1 + draw.below(4) {
-        let at = draw.below(parts.items.len());
-        parts.items.insert(at, Item::Batch);
-    }
-    let split = Outcome::of(&parts)?;
-    let beyond = whole.drops_beyond(&split);
-    claim(beyond.is_none(), || format!("split: {}", beyond.unwrap_or_default()))?;
-
-    let mut rows = trace.clone();
-    watermark(&mut rows.plan).effective = Effective::Row;
-    let by_row = Outcome::of(&rows)?;
-    let beyond = split.drops_beyond(&by_row);
-    claim(beyond.is_none(), || format!("row by row: {}", beyond.unwrap_or_default()))?;
-
-    let mut one = trace.clone();
-    one.items.retain(|it| *it != Item::Batch);
-    let single = Outcome::of(&one)?;
-    claim(single.late.is_empty(), || format!("a single batch drops {:?}", single.late))?;
-    Ok(by_row.lost() != whole.lost())
+    // Of a flow only lateness: who is a duplicate may change with who is late.
+    finer_and_coarser(trace, draw, |finer, coarser| coarser.drops_beyond(finer))
 }
 
 #[test]
