@@ -10,9 +10,9 @@
 //! ```
 //! let trace = plimsoll_sim::trace::parse::parse(
 //!     "plan window=tumbling(10min) delay=2min\n\
-//!      row p0 10:12:00 k=a\n\
+//!      row p0 10:17:00 k=a\n\
 //!      batch\n\
-//!      row p0 10:09:55 k=a\n\
+//!      row p0 10:14:00 k=a\n\
 //!      batch\n",
 //! )?
 //! .trace;
@@ -20,7 +20,8 @@
 //! let told = compare(&trace, &["seed", "spark-4"], Cuts::AsWritten)?;
 //! let row = &told.rows[0];
 //! assert_eq!(row.row.item, 3);
-//! assert_eq!(row.fates[0].to_string(), "late, 10:09:55 < 10:10:00");
+//! assert_eq!(row.fates[0].to_string(), "late, 10:14:00 < 10:15:00");
+//! assert_eq!(row.fates[1].to_string(), "counted, window end 10:20:00 > 10:15:00");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
