@@ -115,6 +115,10 @@ pub enum Code {
     UnionLinkLost,
     /// Levels of combination with something that they do not have.
     LevelsUnfit,
+    /// A window join over windows that are not tumbling.
+    JoinWindowNotTumbling,
+    /// A dedup that forgets with the time, which is none of its columns.
+    DedupTimeNotCompared,
 
     /// State that nothing ever removes: no watermark (S46).
     GrowsWithoutWatermark,
@@ -178,7 +182,7 @@ pub enum Code {
 
 impl Code {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 81] = [
+    pub const ALL: [Self; 83] = [
         Self::NegativeDelay,
         Self::NegativeSpan,
         Self::SpanOutOfRange,
@@ -231,6 +235,8 @@ impl Code {
         Self::FigureCountedTwice,
         Self::UnionLinkLost,
         Self::LevelsUnfit,
+        Self::JoinWindowNotTumbling,
+        Self::DedupTimeNotCompared,
         Self::GrowsWithoutWatermark,
         Self::GrowsOffWatermark,
         Self::CompleteNeverEvicts,
@@ -317,6 +323,8 @@ impl Code {
             Self::FigureCountedTwice => ("P050", "figure-counted-twice"),
             Self::UnionLinkLost => ("P051", "union-link-lost"),
             Self::LevelsUnfit => ("P052", "levels-unfit"),
+            Self::JoinWindowNotTumbling => ("P053", "join-window-not-tumbling"),
+            Self::DedupTimeNotCompared => ("P054", "dedup-time-not-compared"),
             Self::GrowsWithoutWatermark => ("P101", "grows-without-watermark"),
             Self::GrowsOffWatermark => ("P102", "grows-off-watermark"),
             Self::CompleteNeverEvicts => ("P103", "complete-never-evicts"),

@@ -23,7 +23,8 @@ pub(super) fn check(plan: &Plan, flow: &Flow, stages: &[Stage<'_>], problems: &m
         {
             problems.push(Problem::dedup_never_expires(&stage.words()));
         }
-        behind_aggregation |= is_aggregation(stage.plan);
+        behind_aggregation |=
+            is_aggregation(stage.plan) || matches!(stage.plan, StagePlan::Count(_));
     }
     let last = stages.iter().rev().find(|it| !it.plan.is_stateless());
     let complete = plan.output == OutputMode::Complete;

@@ -202,8 +202,15 @@ impl Rules<'_, '_> {
             self.time(time);
         }
         self.bare(stage.late);
-        if let DedupExpiry::After(span) = stage.expiry {
-            self.wait("delay after which a row is forgotten", span);
+        match (stage.expiry, stage.time) {
+            (DedupExpiry::After(span), _) => {
+                self.wait("delay after which a row is forgotten", span);
+            }
+            (DedupExpiry::WithItsTime, Some(time)) if !stage.columns.contains(&time) => {
+                let (words, name) = (self.stage.words(), self.stage.names(&[time]));
+                self.problems.push(Problem::dedup_time_not_compared(&words, &name));
+            }
+            (DedupExpiry::WithItsTime | DedupExpiry::Never, _) => {}
         }
     }
 
@@ -233,6 +240,10 @@ impl Rules<'_, '_> {
         }
         if let Some(window) = stage.window {
             numbers::windows(window, LateRule::WindowEnd, self.problems);
+            if window.size != window.slide {
+                let (words, size, slide) = (self.stage.words(), window.size, window.slide);
+                self.problems.push(Problem::join_window_not_tumbling(&words, size, slide));
+            }
         }
         self.wait("grace", stage.grace);
         for edge in stage.ranges.iter().flat_map(|it| [it.lower, it.upper]).flatten() {

@@ -274,3 +274,34 @@ fn levels() -> LevelsPlan {
     let rules = profile::named("flink").and_then(|it| it.levels).expect("it has levels");
     LevelsPlan { tasks: vec![2], rules, idle_timeout: None, emission: None, alignment: None }
 }
+
+#[test]
+fn a_dedup_that_forgets_with_the_time_compares_the_time() {
+    let of = |columns| {
+        let stage = StagePlan::Dedup(dedup(columns, DedupExpiry::WithItsTime));
+        codes(vec![input("in")], vec![stage], OutputMode::Append).contains(&"P054")
+    };
+    assert!(of(vec![K]));
+    assert!(!of(vec![K, TS]));
+}
+
+#[test]
+fn a_count_window_in_complete_mode_hands_nothing_to_another_stage() {
+    let count = CountPlan { time: TS, keys: vec![K], aggregates: vec![Aggregate::Count], rows: 2 };
+    let group = GlobalPlan { keys: vec![], aggregates: vec![Aggregate::Count], time: None };
+    let stages = vec![StagePlan::Count(count), StagePlan::Global(group)];
+    assert!(codes(vec![input("in")], stages, OutputMode::Complete).contains(&"P050"));
+}
+
+#[test]
+fn a_window_join_is_over_tumbling_windows() {
+    let of = |slide| {
+        let window = Some(WindowSpec { size: SIZE, slide, offset: Span::ZERO });
+        let join = JoinPlan { window, ..join(JoinKind::Inner, None, None) };
+        let inputs = vec![input("left"), input("right")];
+        codes(inputs, vec![StagePlan::Join(join)], OutputMode::Append).contains(&"P053")
+    };
+    assert!(of(Span::minutes(1)));
+    assert!(of(Span::minutes(20)));
+    assert!(!of(SIZE));
+}

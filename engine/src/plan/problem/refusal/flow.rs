@@ -118,6 +118,29 @@ impl Problem {
         Self::new(Code::NothingCompared, cause, "name the columns that make two rows equal")
     }
 
+    /// Two rows could be in several windows together, and the pair would have several ends.
+    #[cold]
+    pub(crate) fn join_window_not_tumbling(stage: &str, size: Span, slide: Span) -> Self {
+        let cause = format!(
+            "{stage} joins over windows of {} every {}: two rows may share several, or none",
+            Words(size),
+            Words(slide)
+        );
+        let remedy = "use tumbling windows; for a distance between rows use from= and to=";
+        Self::new(Code::JoinWindowNotTumbling, cause, remedy)
+    }
+
+    /// Semantics 7, D1.
+    #[cold]
+    pub(crate) fn dedup_time_not_compared(stage: &str, time: &str) -> Self {
+        let cause = format!(
+            "{stage} forgets a row with its time, but `{time}` is none of the columns that make two \
+             rows equal: an equal row with a later time would find nothing"
+        );
+        let remedy = format!("compare `{time}` too, or forget after a span (within=..)");
+        Self::new(Code::DedupTimeNotCompared, cause, remedy)
+    }
+
     /// Semantics 3.
     #[cold]
     pub(crate) fn late_rule_unfit(stage: &str, rule: &str, fit: &str) -> Self {
