@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use anyhow::{Context as _, Result};
 use plimsoll_sim::vector::{Disagreement, Outcome, Vector, VectorError, judge, read};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ pub(crate) struct Args {
 
 /// Runs them.
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
-    let mut files = Vec::new();
+    let (mut files, mut seen) = (Vec::new(), BTreeSet::new());
     for path in &args.paths {
         if path.is_dir() {
-            find(path, &mut files)?;
-        } else {
+            find(path, &mut seen, &mut files)?;
+        } else if is_new(path, &mut seen)? {
             files.push(path.clone());
         }
     }
@@ -54,16 +54,25 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     Ok(tally.exit())
 }
 
-/// All `.json` files below a folder, in order.
-fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// Whether a file or folder comes for the first time, by whatever way it is named.
+fn is_new(path: &Path, seen: &mut BTreeSet<PathBuf>) -> Result<bool> {
+    let real = fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(seen.insert(real))
+}
+
+/// All `.json` files below a folder that were not found before, in order.
+fn find(folder: &Path, seen: &mut BTreeSet<PathBuf>, files: &mut Vec<PathBuf>) -> Result<()> {
+    if !is_new(folder, seen)? {
+        return Ok(());
+    }
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut paths = entries.map(|it| it.map(|it| it.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            find(&path, files)?;
-        } else if path.extension().is_some_and(|it| it == "json") {
+            find(&path, seen, files)?;
+        } else if path.extension().is_some_and(|it| it == "json") && is_new(&path, seen)? {
             files.push(path);
         }
     }

@@ -129,6 +129,16 @@ fn engine(value: &Value, errors: &mut Errors) -> Option<Engine> {
     Some(*engine)
 }
 
+/// A vector does something, and its records stand under the numbers of their steps.
+fn in_order(steps: usize, records: impl Iterator<Item = usize>, errors: &mut Errors) {
+    if steps == 0 {
+        errors.push("steps", "at least one step", "none");
+    }
+    for (ix, step) in records.enumerate().filter(|it| it.0 != it.1) {
+        errors.push(&format!("expect[{ix}].step"), ix.to_string(), step.to_string());
+    }
+}
+
 /// What a comparison of a run with its vector says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {

@@ -81,10 +81,7 @@ fn fits(vector: &FlinkVector, errors: &mut Errors) {
     if steps != records {
         errors.push("expect", format!("{steps} records, one per step"), records.to_string());
     }
-    for (ix, record) in vector.expect.iter().enumerate().filter(|it| it.0 != it.1.step) {
-        let place = format!("expect[{ix}].step");
-        errors.push(&place, ix.to_string(), record.step.to_string());
-    }
+    super::in_order(steps, vector.expect.iter().map(|it| it.step), errors);
 }
 
 #[cfg(test)]

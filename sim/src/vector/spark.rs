@@ -81,10 +81,7 @@ fn fits(vector: &SparkVector, errors: &mut Errors) {
     if vector.expect_error.is_some() && records != 0 {
         errors.push("expect", "no record, since the query was refused", records.to_string());
     }
-    for (ix, record) in vector.expect.iter().enumerate().filter(|it| it.0 != it.1.step) {
-        let place = format!("expect[{ix}].step");
-        errors.push(&place, ix.to_string(), record.step.to_string());
-    }
+    super::in_order(steps, vector.expect.iter().map(|it| it.step), errors);
 }
 
 #[cfg(test)]
