@@ -322,7 +322,12 @@ impl Flow {
         }
         let removed = self.bounds.last_removed();
         let moved = removed.iter().zip(self.lines()).any(|(it, line)| *it < line.watermark);
-        moved && self.stages.iter().any(|it| it.asks(self.mode))
+        // An as-of join waits for the other side: without a link to it, no step without data helps.
+        let asks = |(stage, links): (&Stage, &[bool; 2])| {
+            let waits = !matches!(stage, Stage::AsOf(_)) || *links == [true; 2];
+            waits && stage.asks(self.mode)
+        };
+        moved && self.stages.iter().zip(&self.links).any(asks)
     }
 
     /// Groups, entries and stored rows of all stages.

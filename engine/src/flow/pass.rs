@@ -107,7 +107,8 @@ impl Flow {
     fn bounds_of(&self, at: usize, reaching: &Reaching) -> (Lines, Lines) {
         let nothing = [EventTime::MIN; 2];
         let ended = self.record.kind == StepKind::End;
-        if self.mode == OutputMode::Complete && !ended {
+        // Only groups know modes: joins and dedup judge and forget in complete mode too.
+        if self.mode == OutputMode::Complete && !ended && self.plan.stages[at].is_grouping() {
             return (nothing, nothing);
         }
         let linked = |lines: Lines| {

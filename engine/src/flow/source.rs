@@ -380,12 +380,18 @@ impl Sources {
 
     /// c of the first mark; with levels, W plus the delay.
     pub fn candidate(&self) -> EventTime {
-        self.marks.first().map_or(self.in_force.candidate, |it| it.generator.candidate())
+        self.first_mark().map_or(self.in_force.candidate, Generator::candidate)
     }
 
     /// c* of the first mark.
     pub fn candidate_max(&self) -> EventTime {
-        self.marks.first().map_or(self.in_force.candidate, |it| it.generator.candidate_max())
+        self.first_mark().map_or(self.in_force.candidate, Generator::candidate_max)
+    }
+
+    /// That of the first input that has a watermark; of a flow without any, the first input's.
+    fn first_mark(&self) -> Option<&Generator> {
+        let marked = self.marks.iter().find(|it| it.mark.is_some());
+        marked.or(self.marks.first()).map(|it| &it.generator)
     }
 
     /// Partitions of all inputs, in order of their numbers.

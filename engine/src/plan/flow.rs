@@ -32,7 +32,7 @@
 //! *Follow-up steps.* With [`FollowUp::WhenMoved`] a step of kind Data or Empty is followed by further
 //! Empty steps while W is ahead of the evict bound of the last step and a stage asks for one: windows,
 //! sessions and groups by keys alone (with a time among them or not) unless output=complete; dedup; a
-//! join with an expiry on at least one side. With `sides=own` either side's line counts. None follows a
+//! join with an expiry on at least one side; an as-of join with a link on both. With `sides=own` either side's line counts. None follows a
 //! probe, or a piece of `available_now` but the last.
 //!
 //! *Fates.* A row that reaches no stateful stage is counted. First match: query stopped, partition
@@ -44,8 +44,8 @@
 //! input that the plan does not have is not applicable.
 //!
 //! *Writing.* Append: a group once, when it leaves. Update: at the end of a pass the groups that were
-//! changed in it. Complete: all groups at every Data, Empty and End step; nothing is late or evicted.
-//! Joins and dedup write at once and know no modes.
+//! changed in it. Complete: all groups at every Data, Empty and End step; no row is late for a group and
+//! no group evicted. Joins and dedup write at once and know no modes: they judge and forget in each.
 //!
 //! *Output columns.* Windows and sessions: `window_start`, `window_end`, `window_time` (= end - 1), then
 //! keys, then aggregates (an average is two columns, its sum and its count). Count windows: keys,
@@ -256,6 +256,11 @@ impl Flow {
 }
 
 impl StagePlan {
+    /// Whether it keeps groups, and so knows output modes.
+    pub const fn is_grouping(&self) -> bool {
+        matches!(self, Self::Window(_) | Self::Session(_) | Self::Global(_) | Self::Count(_))
+    }
+
     /// Whether it keeps nothing between rows.
     pub const fn is_stateless(&self) -> bool {
         matches!(self, Self::Filter(_) | Self::Project(_) | Self::Rename(..) | Self::Compute(_))

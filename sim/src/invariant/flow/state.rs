@@ -39,6 +39,10 @@ pub(in super::super) fn bound(scope: &Scope) -> Result<Box<dyn Invariant>, &'sta
         StagePlan::Count(_) => return Err("groups that leave"),
         _ => None,
     };
+    let waits = matches!(stage, StagePlan::AsOf(_));
+    if waits && flow.links[at] != [true; 2] {
+        return Err("an as-of join of whose times the watermark speaks");
+    }
     if !flow.has_input_columns(at) {
         return Err("a first stateful stage over the columns of the input");
     }
