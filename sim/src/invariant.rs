@@ -141,6 +141,9 @@ const ALL: &[Entry] = &[
 /// Those of [`ALL`] that say something about flows too.
 const OF_FLOWS_TOO: &[&str] = &[silence::IDLE, resumed::RESUMED, watermark::MONOTONE];
 
+/// Those that say something too where a restart forgets; the others compare with what was before it.
+const THROUGH_RESTARTS: &[&str] = &[conservation::CONSERVATION, counters::COUNTERS];
+
 /// What plans with a flow are asked besides, the most telling first.
 const FLOWS: &[Entry] = &[
     (flow::inputs::VANISHES, flow::inputs::vanishes),
@@ -171,7 +174,13 @@ pub fn for_trace(trace: &Trace) -> Checks {
     let plain = ALL.iter().map(|it| (it, !flow || OF_FLOWS_TOO.contains(&it.0)));
     let of_flows = FLOWS.iter().map(|it| (it, true));
     for ((name, build), fits) in plain.chain(of_flows) {
-        let built = if fits { build(&past.scope) } else { Err("a plan of one window aggregation") };
+        let built = if !fits {
+            Err("a plan of one window aggregation")
+        } else if past.scope.forgets && !THROUGH_RESTARTS.contains(name) {
+            Err("restarts that bring everything back")
+        } else {
+            build(&past.scope)
+        };
         match built {
             Ok(it) => active.push(it),
             Err(missing) => skipped.push(Skipped { name, missing }),

@@ -115,9 +115,11 @@ fn run(
         verdict.steps += seen.output.steps.len() as u64;
         match seen.item {
             Item::Row(_) => verdict.rows += 1,
-            Item::Add { .. } | Item::Remove(_) | Item::Move { .. } | Item::Crash { .. } => {
-                verdict.faults += 1;
-            }
+            Item::Add { .. }
+            | Item::Remove(_)
+            | Item::Move { .. }
+            | Item::Crash { .. }
+            | Item::Restart(_) => verdict.faults += 1,
             _ => {}
         }
         let looked = checks.observe(&seen).and_then(|()| oracle.observe(&seen));

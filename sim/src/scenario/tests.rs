@@ -188,6 +188,8 @@ fn words(trace: &Trace) -> Vec<&'static str> {
             Item::Checkpoint => "checkpoint",
             Item::Crash { stale: false } => "crash",
             Item::Crash { stale: true } => "crash stale",
+            it @ Item::Restart(_) if it.forgets() => "restart that forgets",
+            Item::Restart(_) => "restart",
             Item::End => "end",
         })
         .collect();
@@ -275,6 +277,8 @@ fn a_thousand_default_seeds_meet_every_item_and_every_rule() {
         "checkpoint",
         "crash",
         "crash stale",
+        "restart",
+        "restart that forgets",
         "end",
         "by row",
         "by batch",

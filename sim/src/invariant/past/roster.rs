@@ -152,6 +152,7 @@ impl Roster {
             | Item::Steer(_)
             | Item::Checkpoint
             | Item::Crash { .. }
+            | Item::Restart(_)
             | Item::End => false,
         }
     }
