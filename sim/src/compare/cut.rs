@@ -53,12 +53,7 @@ const fn is_instant(item: &Item) -> bool {
 
 /// A trace under another plan, cut for its trigger; `restore` is what a restart brings back, where
 /// that is not for the trace to say.
-pub(super) fn cut(
-    trace: &Trace,
-    mut plan: Plan,
-    restore: Option<RestoreRules>,
-    cuts: Cuts,
-) -> Cut {
+pub(super) fn cut(trace: &Trace, mut plan: Plan, restore: Option<RestoreRules>, cuts: Cuts) -> Cut {
     let each_row = cuts == Cuts::EachRow;
     if each_row && plan.trigger != Trigger::Row {
         plan.trigger = Trigger::Batch;
