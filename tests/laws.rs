@@ -9,7 +9,7 @@
 //! beside the law shows that it breaks where its precondition is not met.
 //!
 //! Worlds are *plain* (one input, at most one window aggregation, the embedded scenarios) or *flows*
-//! ([`flows`]: several inputs, joins, sessions, dedup, chains). What each law needs and leaves out:
+//! ([`flows`]: several inputs, joins, sessions, dedup, chains), without restarts that forget. What each law needs and leaves out:
 //!
 //! | law | test (module) | needs, besides an end of input | not covered, and why |
 //! |---|---|---|---|
