@@ -51,7 +51,7 @@ const PROOFS: &[Entry] = &[
     (flow::join::SOUND, &["pair-twice", "join-bounds-swapped"]),
     (flow::join::COMPLETE, &["pair-lost", "join-bounds-swapped"]),
     (flow::null_row::REFUTED, &["no-hindsight"]),
-    (flow::session::APART, &["session-in-parts"]),
+    (flow::session::APART, &["session-late-proto", "session-in-parts"]),
     (flow::pane::BACK, &["retraction-lost"]),
     (flow::pane::ORDER, &["pane-first"]),
     (flow::state::BOUND, &["dedup-never-forgets"]),
