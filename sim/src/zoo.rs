@@ -2,8 +2,9 @@
 //!
 //! The engine knows none of them. A plant is a *rule* that the engine runs and the oracle does not hold
 //! ([`rules`]), a *fault* at the seam that loses, repeats or changes what passes ([`partitions`],
-//! [`rows`], [`closing`], [`numbers`]), or a *restart* that forgets ([`restart`]); [`flow`] has those of flows. Each names the checks that
-//! must kill it; an invariant that no plant has tripped is listed as unproven.
+//! [`rows`], [`closing`], [`numbers`]), or a *restart* that forgets ([`restart`]); [`flow`] has those of
+//! flows. Each names the checks that may kill it, all of them switched on; [`proof`] names for each check
+//! the plants that it must see with all others switched off.
 //!
 //! Invariant: a plant that its world does not touch behaves as the engine does.
 
