@@ -19,8 +19,9 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
-/// Plant each known bug and see which invariant catches it, how soon, and with how small a trace;
-/// then hold each check alone against the bugs that it is there for
+/// Plant each known bug and see which invariant catches it, how soon, and with how small a trace
+///
+/// Then each check is held alone, all others switched off, against the bugs that it is there for.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
