@@ -1,7 +1,7 @@
 //! Restarts that forget, in flows.
 
 use super::*;
-use plimsoll_engine::plan::flow::{AsOfPlan, DedupExpiry, DedupPlan};
+use plimsoll_engine::plan::flow::{AsOfPlan, DedupExpiry, DedupPlan, FollowUp};
 use plimsoll_engine::plan::restore::{Memory, RestoreRules};
 
 const SPARK: Item = Item::Restart(RestoreRules::GLOBAL_ONLY);
@@ -62,7 +62,8 @@ fn a_window_that_was_kept_for_lateness_is_written_on_time_again_with_its_old_row
     story.item(FLINK);
     assert_eq!(written(&story.row(0, 7)), nothing(), "W = 7: its end is ahead again");
     assert_eq!(written(&story.row(0, 13)), ["on_time 0 10 9 3"]);
-    assert_eq!(written(&story.row(0, 20)), nothing(), "W = 20: the second leaves, nothing is owed");
+    let out = story.row(0, 20);
+    assert_eq!(written(&out), ["on_time 10 20 19 2"], "[0,10) leaves, and owes nothing");
 }
 
 #[test]
@@ -130,6 +131,42 @@ fn a_right_row_that_had_left_does_not_come_back_with_the_watermark() {
     story.row(1, 50);
     let out = story.row(0, 50);
     assert_eq!(written(&out), ["row 20 1 1 20 1 1", "unmatched 3 1 1 - - -"]);
+}
+
+#[test]
+fn a_side_is_judged_by_what_its_mark_said_last_until_the_next_step_and_then_anew() {
+    let mut story = Story::new(flow(&[0, 0], vec![StagePlan::Join(joined(Sides::Own))]));
+    story.row(0, 10);
+    story.row(1, 10);
+    story.item(MAXIMA);
+    assert_eq!((story.oracle.candidate().0, story.w()), (NEVER, 10), "W stays");
+    let out = story.row(0, 5);
+    assert_eq!(fates(&out), "L", "10 is in force");
+    assert_eq!(
+        out.steps[0].marks,
+        [(EventTime(5), EventTime(5)), (EventTime::MIN, EventTime::MIN)]
+    );
+    assert_eq!(out.steps[0].stages[0].evict, [Some(EventTime::MIN), Some(EventTime(5))]);
+    assert_eq!(fates(&story.row(0, 5)), "+", "and now 5");
+    assert_eq!(fates(&story.row(1, 3)), "+", "its own mark has said nothing");
+    assert_eq!(story.w(), 10);
+}
+
+#[test]
+fn a_line_that_fell_is_followed_up_once_it_is_back() {
+    let mut plan = flow(&[0, 0], vec![StagePlan::Join(joined(Sides::Own))]);
+    plan.flow.as_mut().expect("a flow").follow_up = FollowUp::WhenMoved;
+    let mut story = Story::new(batched(plan, Effective::NextBatch));
+    let steps = |story: &mut Story, input| {
+        story.row(input, 10);
+        story.batch().steps.len()
+    };
+    assert_eq!((steps(&mut story, 0), steps(&mut story, 1)), (2, 2));
+    story.item(MAXIMA);
+    // What was in force removes; then both lines have fallen, that of the left to where it was.
+    assert_eq!(steps(&mut story, 0), 1);
+    // The right one, at -inf in the step before, is back and so ahead of what removed there.
+    assert_eq!(steps(&mut story, 1), 2);
 }
 
 #[test]
