@@ -184,6 +184,9 @@ impl Job {
                 if rules.windows == Memory::Kept {
                     pipeline.operator = operator;
                 }
+                if rules.watermark == Memory::Lost {
+                    pipeline.nothing_is_closed();
+                }
             }
             (Body::Flow(saved), Query::Flow(flow)) => {
                 let forgets = Forgets {
