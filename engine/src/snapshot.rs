@@ -151,6 +151,8 @@ impl Job {
                 state.steps.to_string(),
             ));
         }
+        // What has stopped stays as it is: there is nothing to go on with.
+        let rules = if state.stopped { RestoreRules::EXACT } else { rules };
         let mut job = Self::new(plan, state.clock, hash_seed);
         match (state.body, &mut job.query) {
             (Body::Plain { generator, schedule, ledger, operator }, Query::Plain(pipeline)) => {
