@@ -342,6 +342,22 @@ fn a_restart_that_loses_everything_begins_a_new_run() {
     assert!(300 < compared, "only {compared} late rows: the traces prove nothing");
 }
 
+/// Strews in restarts that forget anything.
+pub(super) fn strew(draw: &mut Lcg, trace: &mut Trace) {
+    for _ in 0..=draw.below(3) {
+        let memory = [Memory::Kept, Memory::Lost];
+        let rules = RestoreRules {
+            watermark: draw.pick(&memory),
+            maxima: draw.pick(&memory),
+            idleness: draw.pick(&memory),
+            windows: draw.pick(&memory),
+            ledger: draw.pick(&memory),
+        };
+        let at = draw.below(trace.items.len() as i64 + 1) as usize;
+        trace.items.insert(at, Item::Restart(rules));
+    }
+}
+
 /// What came of each item, without the numbers of steps, and how much waited after it.
 fn told(trace: &Trace) -> (Vec<String>, Vec<u64>) {
     let mut oracle = Oracle::new(trace);
