@@ -93,7 +93,7 @@ pub(super) fn all_aggregates() -> Vec<Aggregate> {
     ]
 }
 
-fn usual() -> Vec<Aggregate> {
+pub(super) fn usual() -> Vec<Aggregate> {
     vec![Aggregate::Count, Aggregate::Sum(ColumnIx(3))]
 }
 
@@ -105,8 +105,8 @@ pub(super) fn batch(rows: &[[Option<i64>; 4]]) -> RowBatch {
     batch
 }
 
-type Key = Vec<Option<i64>>;
-type Figures = Vec<(i64, i64, Vec<(Key, Vec<Value>)>)>;
+pub(super) type Key = Vec<Option<i64>>;
+pub(super) type Figures = Vec<(i64, i64, Vec<(Key, Vec<Value>)>)>;
 
 fn figures(of: &[Closing], sorted: bool) -> Figures {
     of.iter()
@@ -377,19 +377,23 @@ fn every_small_world_comes_out_as_by_definition() {
     assert!(25_000 < seen.0 && 2_500 < seen.1 && 10_000 < seen.2, "worlds are vacuous: {seen:?}");
 }
 
-fn time(t: i64, key: i64, value: i64) -> [Option<i64>; 4] {
+pub(super) fn time(t: i64, key: i64, value: i64) -> [Option<i64>; 4] {
     [Some(t), Some(key), Some(0), Some(value)]
 }
 
 /// Applies rows under one bound and returns the exceptions.
-fn apply(to: &mut WindowAggregate, rows: &[[Option<i64>; 4]], bound: EventTime) -> Vec<Exception> {
+pub(super) fn apply(
+    to: &mut WindowAggregate,
+    rows: &[[Option<i64>; 4]],
+    bound: EventTime,
+) -> Vec<Exception> {
     let mut exceptions = Vec::new();
     let late = LateBound::Same(bound);
     to.apply(&batch(rows), 0..rows.len(), &[], late, 1, &mut exceptions);
     exceptions
 }
 
-fn evict(from: &mut WindowAggregate, at: EventTime) -> Figures {
+pub(super) fn evict(from: &mut WindowAggregate, at: EventTime) -> Figures {
     let mut out = Vec::new();
     from.evict(at, &mut Vec::new(), &mut out);
     figures(&out, true)

@@ -4,7 +4,7 @@
 //! until its end has been reached by what evicts. Rows usually fall into the few windows that their
 //! neighbours fell into, so a small cache stands before the map.
 //!
-//! Invariant: windows are dropped in the order of their ends, each once.
+//! Invariant: windows are dropped in the order of their ends, each once, until a restart begins anew.
 
 use super::grid::{Grid, Starts};
 use hashbrown::HashSet;
@@ -184,6 +184,32 @@ impl Windows {
             }
         }
         None
+    }
+
+    /// A restart lost what was counted: no window has a row.
+    pub fn forget_rows(&mut self) {
+        for slot in self.places.values() {
+            let open = &mut self.slots[*slot as usize];
+            (open.counted, open.groups, open.written) = (0, 0, None);
+        }
+        self.groups = 0;
+        if let Some(keys) = &mut self.keys {
+            keys.clear();
+        }
+    }
+
+    /// A restart lost how many rows were lost.
+    pub fn forget_losses(&mut self) {
+        for slot in self.places.values() {
+            self.slots[*slot as usize].dropped = 0;
+        }
+    }
+
+    /// A restart lost what has closed windows: those that are gone may be born again.
+    pub fn begin_anew(&mut self) {
+        if let Some(keys) = &mut self.keys {
+            keys.retain(|it| self.places.contains_key(&it.0));
+        }
     }
 
     /// How many (window, key) groups there are, where they are followed.

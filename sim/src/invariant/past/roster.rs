@@ -108,6 +108,16 @@ impl Roster {
         }
     }
 
+    /// A restart that does not know who was silent: nobody who may still send is.
+    pub fn restart(&mut self, now: ProcTime) {
+        for place in 0..self.seats.len() {
+            if self.seats[place].state != MemberState::Finished {
+                self.seats[place].heard = now;
+                self.turn(place, MemberState::Active);
+            }
+        }
+    }
+
     fn place_or_new(&mut self, partition: PartitionId, heard: ProcTime) -> usize {
         self.place(partition).unwrap_or_else(|place| {
             let state = MemberState::Active;

@@ -235,6 +235,10 @@ impl Stage for Sessions {
     fn asks(&self) -> bool {
         self.leaves
     }
+
+    fn bounds_begin_anew(&mut self) {
+        self.published.begins_anew();
+    }
 }
 
 impl Sessions {

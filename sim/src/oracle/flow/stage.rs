@@ -96,6 +96,8 @@ pub(super) trait Stage: std::fmt::Debug {
     fn acts(&self) -> [[bool; 2]; 2];
     /// Whether it asks for steps without data after the watermark has moved.
     fn asks(&self) -> bool;
+    /// What judges and removes begins anew: what had left before does not come back with it.
+    fn bounds_begin_anew(&mut self) {}
 }
 
 /// The stage of a plan. `acts` says whether the watermark has a say in it.
