@@ -11,6 +11,9 @@
 //! of their own ([`flow`]), of the plain one only what holds for them too. After them comes the
 //! [`oracle`] (I43, I42, I41), which sees everything and explains the least.
 //!
+//! Who stands far behind is seldom named, so [`crate::zoo::proof`] holds every check alone against
+//! planted bugs that it must see.
+//!
 //! Invariant: a check compares what the system says with what it said before and with the trace's
 //! past ([`past`]); it shares no logic with the engine.
 

@@ -71,7 +71,7 @@ pub trait Fault: std::fmt::Debug {
     fn restored(&mut self) {}
 
     /// How the system shows itself.
-    fn show<'a>(&self, view: View<'a>) -> View<'a> {
+    fn show<'a>(&'a self, view: View<'a>) -> View<'a> {
         view
     }
 }
