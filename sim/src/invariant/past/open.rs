@@ -313,6 +313,25 @@ mod tests {
     }
 
     #[test]
+    fn after_a_restart_windows_are_born_again_and_what_it_kept_is_there() {
+        let mut windows = windows();
+        count(&mut windows, 12, 0, 1, 7);
+        windows.lose(15);
+        assert!(windows.close(EventTime(15)).is_some());
+        windows.begin_anew();
+        assert_eq!(windows.groups(), Some(1), "[10, 20)");
+        count(&mut windows, 12, 0, 2, 7);
+        assert_eq!(windows.groups(), Some(2), "[5, 15) once more");
+        windows.forget_rows();
+        assert_eq!((windows.groups(), windows.with_state()), (Some(0), 0));
+        assert_eq!(windows.get(15).map(|it| (it.counted, it.dropped)), Some((0, 1)));
+        windows.forget_losses();
+        assert_eq!(windows.get(15).map(|it| it.dropped), Some(0));
+        count(&mut windows, 16, 0, 3, 7);
+        assert_eq!(windows.get(15).map(|it| (it.counted, it.opened)), Some((1, 3)));
+    }
+
+    #[test]
     fn a_step_touches_each_window_once() {
         let mut windows = windows();
         for time in [12, 13, 14] {

@@ -206,6 +206,22 @@ mod tests {
     }
 
     #[test]
+    fn after_a_restart_silence_begins_anew_but_for_the_finished() {
+        let mut roster = Roster::new(Some(Span(60)));
+        beat(&mut roster, 0);
+        roster.tick(ProcTime(61));
+        roster.restart(ProcTime(61));
+        assert!(!roster.some_idle());
+        roster.tick(ProcTime(121));
+        assert!(!roster.some_idle());
+        roster.tick(ProcTime(122));
+        assert!(roster.all_idle());
+        roster.take(&Item::Finish(P), ProcTime(122));
+        roster.restart(ProcTime(122));
+        assert!(roster.all_finished());
+    }
+
+    #[test]
     fn a_finished_partition_stays_so_until_it_is_taken_away() {
         let mut roster = Roster::new(Some(Span(60)));
         beat(&mut roster, 0);
