@@ -16,7 +16,7 @@
 //!   Nothing is taken back (flink-rules 6). The panes of a session go on from the largest of its parts'.
 //!
 //! Update mode writes what was changed in the pass, also what leaves in it. Complete mode writes
-//! everything; there nothing is late and nothing leaves, not even for its span. The order is (end,
+//! everything; there nothing leaves, not even for its span, and rows are late only under `Proto`. The order is (end,
 //! start, key). A session written late, for its span or as an update is ascribed to its last row, else
 //! to the pass's cause.
 //!
@@ -168,8 +168,7 @@ impl Sessions {
         let mut touched = Touched::new();
         let mut dropped = BTreeSet::new();
         let Some(batch) = pass.sides[0] else { return touched };
-        let complete = pass.mode == OutputMode::Complete;
-        let late = if complete { EventTime::MIN } else { pass.late[0] };
+        let late = pass.late[0];
         for row in 0..batch.len() {
             let own = match self.own(batch, row) {
                 Ok(own) => own,

@@ -92,10 +92,12 @@ impl FlowOracle {
         let plan = &trace.plan;
         let flow = plan.flow.clone().expect("covers refuses plans without a flow");
         let source = Source::new(plan, &flow);
-        let links = links::follow(plan, &flow);
-        let stages = flow.stages.iter().zip(&links).map(|(it, acts)| {
+        let acts = links::follow(plan, &flow);
+        let judged =
+            [0, 1].map(|it: usize| flow.inputs.get(it).map(|it| it.judged).unwrap_or_default());
+        let stages = flow.stages.iter().zip(&acts).map(|(it, acts)| {
             let hindsight = flow.hindsight;
-            stage::build(it, *acts, plan.output, flow.null_time, hindsight)
+            stage::build(it, *acts, judged, plan.output, flow.null_time, hindsight)
         });
         let stages: Vec<_> = stages.collect();
         let evicted = source.values();
@@ -107,7 +109,7 @@ impl FlowOracle {
             stopped: false,
             queue: Vec::new(),
             schedule: Schedule::new(plan.trigger, trace.clock),
-            chained: Chained::new(&flow, evicted),
+            chained: Chained::new(&flow, acts, evicted),
             stateful: flow.stages.iter().position(|it| !it.is_stateless()),
             source,
             stages,

@@ -15,7 +15,7 @@ use super::super::{Invariant, Observation};
 use super::followed;
 use plimsoll_engine::output::StageRecord;
 use plimsoll_engine::plan::LateRule;
-use plimsoll_engine::plan::flow::{Chain, StagePlan};
+use plimsoll_engine::plan::flow::{Chain, Sides, StagePlan};
 use plimsoll_engine::time::{EventTime, Span};
 
 /// I24.
@@ -48,6 +48,13 @@ pub(in super::super) fn late(scope: &Scope) -> Result<Box<dyn Invariant>, &'stat
     };
     if behind.clone().any(inclusive) {
         return Err("later stages at which a time that equals the bound is on time");
+    }
+    let holds_back = |it: &StagePlan| match it {
+        StagePlan::Join(it) => matches!(it.sides, Sides::Own | Sides::Combined),
+        _ => true,
+    };
+    if !flow.flow.stages.iter().all(holds_back) || !flow.removes_what_nobody_meets() {
+        return Err("a join that lets through no more than it may still write");
     }
     let graceful = |it: &StagePlan| matches!(it, StagePlan::Join(it) if it.grace != Span::ZERO);
     if flow.flow.stages.iter().any(graceful) {
@@ -89,7 +96,7 @@ pub(in super::super) fn handed(scope: &Scope) -> Result<Box<dyn Invariant>, &'st
     if stages < 2 {
         return Err("several stages");
     }
-    let linked = flow.links.iter().map(|it| it.contains(&true)).collect();
+    let linked = flow.says.iter().map(|it| it.removes.contains(&true)).collect();
     Ok(Box::new(Handed { linked, evict: vec![scope.initial; stages] }))
 }
 

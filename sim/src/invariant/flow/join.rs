@@ -158,7 +158,7 @@ impl Invariant for Sound {
 
 pub(in super::super) fn complete(scope: &Scope) -> Result<Box<dyn Invariant>, &'static str> {
     let plan = alone(scope)?;
-    if !pairs_are_complete(plan) {
+    if !pairs_are_complete(plan) || !followed(scope)?.removes_what_nobody_meets() {
         return Err("an expiry that keeps every row until its last partner is late");
     }
     Ok(Box::new(Complete(Tally::new(plan))))

@@ -5,13 +5,13 @@
 //! admitted rows that the condition allows.
 //!
 //! Readings. The order of fates: no time, late, then the condition on a side alone. Under
-//! [`NullTime::Epoch`] a row without a time is stored, meets nobody, and only +inf removes it, with
+//! [`NullTime::Epoch`] a row without a time is stored, and only +inf removes it, with
 //! the null row that it is owed. The grace counts for a window's expiry, but not under
 //! `WindowEnd`. A left row
 //! that semi has written is gone at once; under anti a matched left row stays until its bound. The
 //! time of a semi, anti or null row is that of its one row. Partners of a row are written in the order
-//! of their times, and so is what leaves in one pass, left rows first. A side is judged where its own time is linked
-//! to a watermark, and leaves where the other's is.
+//! of their times, and so is what leaves in one pass, left rows first. By which column a side is judged says its
+//! input; one without a value there is not late.
 //!
 //! Invariant: a row gets at most one null row, and none once it has met somebody. Source: semantics 6.
 
@@ -19,12 +19,13 @@ mod reach;
 
 pub(super) use reach::{Reach, leaves_window, window_start, within};
 
+use super::links::Acts;
 use super::pairs;
 use super::published::Memory;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
-use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, NullTime};
+use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, Judged, NullTime};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
 
@@ -34,7 +35,8 @@ const LEFT: usize = 0;
 #[derive(Debug)]
 pub(super) struct Join {
     plan: JoinPlan,
-    acts: [bool; 2],
+    judged: [Judged; 2],
+    acts: Acts,
     null: NullTime,
     stored: [Vec<Stored>; 2],
     unmatched: [Memory<Stored>; 2],
@@ -50,18 +52,27 @@ struct Stored {
 }
 
 impl Join {
-    pub(super) fn new(plan: &JoinPlan, acts: [bool; 2], null: NullTime, hindsight: Span) -> Self {
+    pub(super) fn new(
+        plan: &JoinPlan,
+        judged: [Judged; 2],
+        acts: Acts,
+        null: NullTime,
+        hindsight: Span,
+    ) -> Self {
         let stored = Default::default();
         let unmatched = [Memory::new(hindsight), Memory::new(hindsight)];
-        Self { plan: plan.clone(), acts, null, stored, unmatched }
+        Self { plan: plan.clone(), judged, acts, null, stored, unmatched }
     }
 
     fn writes_pairs(&self) -> bool {
         !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti)
     }
 
-    fn is_late(&self, time: EventTime, w: EventTime) -> bool {
+    fn is_late(&self, side: usize, time: EventTime, w: EventTime) -> bool {
         match self.plan.late {
+            LateRule::WindowEnd if matches!(self.judged[side], Judged::Column(_)) => {
+                time + self.plan.grace <= w
+            }
             LateRule::WindowEnd => reach::window_end(&self.plan, time).is_some_and(|it| it <= w),
             LateRule::EventInclusive => time + self.plan.grace <= w,
             LateRule::Event | LateRule::Frame => time + self.plan.grace < w,
@@ -95,7 +106,7 @@ impl Join {
         let mut gone = Vec::new();
         // Partners in the order of their times, then of their arrival.
         let mut order: Vec<_> = (0..others.len()).collect();
-        order.sort_by_key(|at| others[*at].time);
+        order.sort_by_key(|at| others[*at].time.unwrap_or(EventTime::MAX));
         for at in order {
             let other = &mut others[at];
             let (left, right) = if side == LEFT { (&row, &*other) } else { (&*other, &row) };
@@ -152,8 +163,8 @@ impl Join {
 
 impl Stage for Join {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let judging = [LEFT, 1].map(|it| given.bound(self.acts[it], given.late[it]));
-        let evict = [LEFT, 1].map(|it| given.bound(self.acts[1 - it], given.evict[it]));
+        let judging = [LEFT, 1].map(|it| given.bound(self.acts.judges[it], given.late[it]));
+        let evict = [LEFT, 1].map(|it| given.bound(self.acts.removes[it], given.evict[it]));
         for side in [LEFT, 1] {
             self.unmatched[side].removes(evict[side]);
         }
@@ -166,7 +177,12 @@ impl Stage for Join {
                     out.judged.push((side, at, Verdict::NoTime));
                     continue;
                 }
-                if let Some(time) = time.filter(|it| self.is_late(*it, judging[side])) {
+                let by = match self.judged[side] {
+                    Judged::ItsTime => time,
+                    Judged::Column(it) => row.cells[it.0].map(EventTime),
+                    Judged::Nobody => None,
+                };
+                if let Some(time) = by.filter(|it| self.is_late(side, *it, judging[side])) {
                     let bound = judging[side];
                     out.groups_dropped += 1;
                     out.judged.push((side, at, Verdict::Late { time, bound, lost: 1, kept: 0 }));
@@ -199,10 +215,11 @@ impl Stage for Join {
     }
 
     fn acts(&self) -> [[bool; 2]; 2] {
-        [self.acts, [self.acts[1], self.acts[0]]]
+        [self.acts.judges, self.acts.removes]
     }
 
     fn asks(&self) -> bool {
-        self.acts.contains(&true) && Reach::of(&self.plan).expires(&self.plan)
+        let reach = Reach::of(&self.plan);
+        [LEFT, 1].iter().any(|it| self.acts.removes[*it] && reach.expires(&self.plan, *it))
     }
 }

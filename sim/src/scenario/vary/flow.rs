@@ -19,7 +19,7 @@ mod story;
 use super::{Measure, Words};
 use crate::entropy::Entropy;
 use plimsoll_engine::plan::flow::{
-    Chain, Compare, Filter, Flow, FollowUp, InputPlan, JoinKind, Mark, NullTime, Policy, StagePlan,
+    Chain, Compare, Filter, Flow, FollowUp, InputPlan, JoinKind, Judged, Mark, NullTime, Policy, StagePlan,
 };
 use plimsoll_engine::plan::{Effective, GeneratorPlan, OutputMode, Plan, Sink, Trigger};
 use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Schema};
@@ -277,7 +277,16 @@ fn inputs(flow: &mut Flow, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64, c
             let compare = *own.choose(&[Compare::AtLeast, Compare::Unequal, Compare::Less]);
             before.push(Filter { column: ColumnIx(2), compare, value: own.range(3, 6) });
         }
-        flow.inputs.push(InputPlan { name, marks, before });
+        let mut input = InputPlan { before, ..InputPlan::of(name, marks) };
+        if own.chance(60) {
+            let compare = *own.choose(&[Compare::AtLeast, Compare::Unequal, Compare::Less]);
+            input.behind.push(Filter { column: ColumnIx(2), compare, value: own.range(3, 6) });
+        }
+        if joins && own.chance(60) {
+            let nobody = own.chance(500);
+            input.judged = if nobody { Judged::Nobody } else { Judged::Column(watermark.column) };
+        }
+        flow.inputs.push(input);
     }
 }
 

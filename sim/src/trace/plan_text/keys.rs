@@ -155,7 +155,12 @@ pub(super) const JOIN: Words<JoinKind> = &[
     ("anti", JoinKind::Anti),
 ];
 
-pub(super) const SIDES: Words<Sides> = &[("own", Sides::Own), ("combined", Sides::Combined)];
+pub(super) const SIDES: Words<Sides> = &[
+    ("own", Sides::Own),
+    ("combined", Sides::Combined),
+    ("both", Sides::Both),
+    ("either", Sides::Either),
+];
 
 pub(super) const KIND: Words<ColumnKind> =
     &[("int", ColumnKind::Integer), ("time", ColumnKind::Time), ("text", ColumnKind::Text)];

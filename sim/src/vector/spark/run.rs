@@ -79,6 +79,9 @@ struct Carried {
     state_rows: Option<u64>,
 }
 
+/// What stands for a null key where one equals another.
+pub(super) const NULL_KEY: &str = "\0null";
+
 impl Running {
     fn new(query: Query, mapped: Mapped) -> Self {
         let job = Job::new(mapped.plan.clone(), ProcTime(0), 0);
@@ -146,7 +149,8 @@ impl Running {
     }
 
     fn cells(&mut self, input: usize, row: &Row) -> Vec<Option<i64>> {
-        let key = row.k.as_deref().map(|it| self.job.dictionary.code(it));
+        let absent = self.mapped.nulls_are_keys().then_some(NULL_KEY);
+        let key = row.k.as_deref().or(absent).map(|it| self.job.dictionary.code(it));
         let extra = &self.query.inputs[input].extra_columns;
         let value = |name: &str| match name {
             "ts" => row.ts,

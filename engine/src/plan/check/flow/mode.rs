@@ -18,7 +18,7 @@ pub(super) fn check(plan: &Plan, flow: &Flow, stages: &[Stage<'_>], problems: &m
             behind(plan.output, *stage, problems);
         }
         if let StagePlan::Dedup(it) = stage.plan
-            && matches!(it.expiry, DedupExpiry::After(_))
+            && matches!(it.expiry, DedupExpiry::After(_) | DedupExpiry::At(_))
             && (it.time.is_none() || !stage.linked[0])
         {
             problems.push(Problem::dedup_never_expires(&stage.words()));
