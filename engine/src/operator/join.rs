@@ -139,8 +139,10 @@ impl Join {
     pub fn step(&mut self, pass: &Pass<'_>, out: &mut StageOutput) {
         let both = !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
         let mut writer = Writer::new(out, pass.step, both);
-        for (side, rows) in pass.sides.into_iter().enumerate() {
-            if let Some(rows) = rows {
+        let semi = self.plan.kind == JoinKind::Semi;
+        let right_first = semi && matches!(self.plan.sides, Sides::Both | Sides::Either);
+        for side in if right_first { [1, 0] } else { [0, 1] } {
+            if let Some(rows) = pass.sides[side] {
                 for row in 0..rows.len() {
                     self.observe(pass, side, rows, row, &mut writer);
                 }

@@ -168,7 +168,9 @@ impl Sessions {
         let mut touched = Touched::new();
         let mut dropped = BTreeSet::new();
         let Some(batch) = pass.sides[0] else { return touched };
-        let late = pass.late[0];
+        let complete = pass.mode == OutputMode::Complete;
+        let judges = !complete || self.plan.late == SessionLate::Proto;
+        let late = if judges { pass.late[0] } else { EventTime::MIN };
         for row in 0..batch.len() {
             let own = match self.own(batch, row) {
                 Ok(own) => own,
@@ -184,7 +186,7 @@ impl Sessions {
                     StageVerdict::Late { bound: late, lost: 1, kept: 0, one: keeps, all: keeps };
                 out.judged.push(Judged { side: 0, row, verdict });
                 out.tally.rows_dropped += 1;
-                dropped.insert((key, own.start));
+                dropped.insert((batch.partitions[row].input(), key, own.start));
             } else {
                 self.count(Taken { batch, row, own, late }, key, &mut touched, out);
             }

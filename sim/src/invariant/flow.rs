@@ -20,7 +20,7 @@ mod words;
 
 use super::past::Scope;
 use plimsoll_engine::plan::OutputMode;
-use plimsoll_engine::plan::flow::{Flow, Judged, Says, StagePlan};
+use plimsoll_engine::plan::flow::{Flow, Judged, Says, Sides, StagePlan};
 
 /// Traces with more items are not followed row by row.
 const ITEMS_UP_TO: usize = 2_000;
@@ -47,9 +47,17 @@ impl FlowScope {
     }
 
     /// Whether whoever could meet what a join has removed is late: rows of one side leave only where
-    /// those of the other are judged, and by the time that the join works on.
+    /// those of the other are judged, and by the time that the join works on; and none is left out
+    /// that a row of its own pass may meet.
     fn removes_what_nobody_meets(&self) -> bool {
-        let [says, ..] = self.says[..] else { return true };
+        let Some(says) = self.says.first().filter(|_| self.flow.joins()) else { return true };
+        let all = |it: &StagePlan| match it {
+            StagePlan::Join(it) => matches!(it.sides, Sides::Own | Sides::Combined),
+            _ => true,
+        };
+        if !self.flow.stages.iter().all(all) {
+            return false;
+        }
         let own = |it: usize| self.flow.inputs.get(it).is_none_or(|it| it.judged == Judged::ItsTime);
         (0..2).all(|it| !says.removes[it] || says.judges[1 - it] && own(1 - it))
     }

@@ -5,7 +5,8 @@
 //! leaves before the end. Renaming keeps the link, a projection keeps it for what it keeps
 //! (`watermark_column_renamed`, `watermark_column_recomputed_append`); of several watermarks on one
 //! input the last one counts (`watermark_twice_other_column`). Windows hand it on to their end and
-//! their time, dedup to the same column, joins to both times, a global group to its time key.
+//! their time, dedup to the same column, joins to both times (or whatever column their inputs have it on,
+//! [`Sides::Both`] and [`Sides::Either`]), a global group to its time key.
 //!
 //! Invariant: the link of a stage depends on the plan alone.
 
@@ -123,8 +124,14 @@ fn handed_on(stage: &StagePlan, sides: &[Linked; 2], here: [bool; 2], columns: u
         | StagePlan::Count(_) => Linked::new(),
         StagePlan::Join(it) => {
             let both = !matches!(it.kind, JoinKind::Semi | JoinKind::Anti);
-            let left = here[0].then_some(it.time[0]);
-            let right = (here[1] && both).then_some(ColumnIx(columns + it.time[1].0));
+            let [left, right] = [0, 1].map(|side| match it.sides {
+                // What is let through holds for the time that the join works on alone.
+                Sides::Own | Sides::Combined => {
+                    here[side].then_some(it.time[side]).into_iter().collect()
+                }
+                Sides::Both | Sides::Either => sides[side].clone(),
+            });
+            let right = right.into_iter().filter(|_| both).map(|at| ColumnIx(columns + at.0));
             left.into_iter().chain(right).collect()
         }
         StagePlan::AsOf(it) => here[0].then_some(it.time[0]).into_iter().collect(),

@@ -136,7 +136,8 @@ pub enum Sides {
     Combined,
     /// As `Combined`, and rows of a side are removed only where W speaks of them too. A side that keeps
     /// its rows for ever holds nothing back of what the join lets through, although rows that match
-    /// them may then be late behind it (Spark, by a range).
+    /// them may then be late behind it; and a semi join takes the right rows of a pass first, so
+    /// that left rows of it miss those that are evictable already (Spark, by a range).
     Both,
     /// As `Both`, but both are removed where W speaks of the time of either (Spark, where the time or
     /// its window is a key).

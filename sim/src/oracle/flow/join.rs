@@ -1,6 +1,7 @@
 //! Joins: every pair of rows is tried, in the pass in which its later row is taken.
 //!
-//! Left rows come first, in order, then right rows. A row is stored until the rule of its side
+//! Left rows come first, in order, then right rows (a semi join under `both` and `either` takes the
+//! right ones first). A row is stored until the rule of its side
 //! removes it; a pair needs the earlier row to be stored. Under an exact expiry that is every pair of
 //! admitted rows that the condition allows.
 //!
@@ -25,7 +26,7 @@ use super::published::Memory;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
-use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, Judged, NullTime};
+use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, Judged, NullTime, Sides};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
 
@@ -168,7 +169,9 @@ impl Stage for Join {
         for side in [LEFT, 1] {
             self.unmatched[side].removes(evict[side]);
         }
-        for side in [LEFT, 1] {
+        let semi = self.plan.kind == JoinKind::Semi;
+        let right_first = semi && matches!(self.plan.sides, Sides::Both | Sides::Either);
+        for side in if right_first { [1, LEFT] } else { [LEFT, 1] } {
             for (at, row) in given.sides[side].iter().enumerate() {
                 let time = row.cells[self.plan.time[side].0].map(EventTime);
                 let (id, partition, cells) = (row.id, row.partition, row.cells.clone());

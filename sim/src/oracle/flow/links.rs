@@ -2,8 +2,8 @@
 //!
 //! A watermark speaks of one column of its input, of several the last. A filter, a rename and dedup
 //! keep the link, a projection keeps it for what it keeps, a computed column is a new one. Windows and
-//! sessions hand it on to their end and their time, joins to both times, a global group to its time
-//! key; count windows to nothing. Without a link nothing is late and nothing leaves before the end.
+//! sessions hand it on to their end and their time, joins to both times (under `both` and `either` to
+//! the columns that their inputs have it on), a global group to its time key; count windows to nothing. Without a link nothing is late and nothing leaves before the end.
 //!
 //! Of a join that judges a side by another column, that column must be the one its input's watermark is
 //! on; and rows of a side are removed where the other side's time is linked, or both are (the own side by
@@ -103,9 +103,14 @@ fn linked(plan: &Plan, flow: &Flow) -> Vec<[bool; 2]> {
             }
             StagePlan::Count(_) => {}
             StagePlan::Join(it) => {
-                next[it.time[0].0] = act[0];
-                if !matches!(it.kind, JoinKind::Semi | JoinKind::Anti) {
-                    next[columns + it.time[1].0] = act[1];
+                let both = !matches!(it.kind, JoinKind::Semi | JoinKind::Anti);
+                let own = matches!(it.sides, Sides::Own | Sides::Combined);
+                for at in 0..columns {
+                    let asked = |time: ColumnIx| !own || time.0 == at;
+                    next[at] = left(ColumnIx(at)) && asked(it.time[0]);
+                    if both {
+                        next[columns + at] = other(ColumnIx(at)) && asked(it.time[1]);
+                    }
                 }
             }
             StagePlan::AsOf(it) => next[it.time[0].0] = act[0],

@@ -256,7 +256,8 @@ impl Sessions {
         for (at, row) in given.sides[0].iter().enumerate() {
             let Some(verdict) = self.take(row, judging, out) else { continue };
             if let Verdict::Late { time, .. } = verdict {
-                dropped.insert((aggregate::key(&row.cells, &self.plan.keys), time));
+                let key = aggregate::key(&row.cells, &self.plan.keys);
+                dropped.insert((row.partition.input(), key, time));
             }
             out.judged.push((0, at, verdict));
         }

@@ -250,6 +250,7 @@ fn join_chain(story: &mut Story<'_>, shape: &mut crate::entropy::Stream<'_>) {
 /// The inputs with their watermarks. The first has the delay of the plan.
 fn inputs(flow: &mut Flow, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64, count: u32) {
     let mut own = entropy.field("flow", "inputs");
+    let mut behind = entropy.field("flow", "behind");
     let Some(watermark) = &plan.watermark else { return };
     let joins = flow.joins();
     let keeps_all = match flow.stages.first() {
@@ -278,12 +279,12 @@ fn inputs(flow: &mut Flow, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64, c
             before.push(Filter { column: ColumnIx(2), compare, value: own.range(3, 6) });
         }
         let mut input = InputPlan { before, ..InputPlan::of(name, marks) };
-        if own.chance(60) {
-            let compare = *own.choose(&[Compare::AtLeast, Compare::Unequal, Compare::Less]);
-            input.behind.push(Filter { column: ColumnIx(2), compare, value: own.range(3, 6) });
+        if behind.chance(60) {
+            let compare = *behind.choose(&[Compare::AtLeast, Compare::Unequal, Compare::Less]);
+            input.behind.push(Filter { column: ColumnIx(2), compare, value: behind.range(3, 6) });
         }
-        if joins && own.chance(60) {
-            let nobody = own.chance(500);
+        if joins && behind.chance(60) {
+            let nobody = behind.chance(500);
             input.judged = if nobody { Judged::Nobody } else { Judged::Column(watermark.column) };
         }
         flow.inputs.push(input);

@@ -15,7 +15,7 @@ mod reads;
 pub mod refusal;
 mod stages;
 
-use super::{Comparator, Input, OutputMode, Policy, Query, Step};
+use super::{Against, Comparator, Input, OutputMode, Policy, Query, Step};
 use columns::Columns;
 use plimsoll_engine::plan::check::CheckedPlan;
 use plimsoll_engine::plan::flow::{
@@ -23,7 +23,7 @@ use plimsoll_engine::plan::flow::{
 };
 use plimsoll_engine::plan::{self, Plan, Sink, Trigger, WatermarkPlan};
 use plimsoll_engine::profile::{self, Profile};
-use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Schema};
+use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Dictionary, Schema};
 use plimsoll_engine::time::Span;
 use refusal::Refusal;
 
@@ -96,11 +96,13 @@ pub fn map_under(query: &Query, profile: Profile) -> Result<Mapped, Unmapped> {
         inputs,
         stages: Vec::new(),
         columns: Columns::of(&schema),
-        fails: None,
+        fails: Vec::new(),
         nulls_are_keys: false,
+        as_asked: None,
     };
     mapping.all(&query.operator)?;
-    let stages::Mapping { inputs, stages, columns: output, fails, nulls_are_keys, .. } = mapping;
+    let stages::Mapping { inputs, stages, columns: output, mut fails, .. } = mapping;
+    let (nulls_are_keys, as_asked) = (mapping.nulls_are_keys, mapping.as_asked);
     let flow = Flow {
         policy: match query.watermark_policy {
             Policy::Max => flow::Policy::Max,
@@ -121,21 +123,33 @@ pub fn map_under(query: &Query, profile: Profile) -> Result<Mapped, Unmapped> {
         trigger: Trigger::Batch,
         flow: Some(flow),
     };
+    fails.extend(refusals(&as_it_was_asked(&plan, as_asked)));
     checked(plan, output, fails, profile, nulls_are_keys)
+}
+
+/// The plan with the join that was asked for.
+fn as_it_was_asked(plan: &Plan, kind: Option<flow::JoinKind>) -> Plan {
+    let mut plan = plan.clone();
+    let first = plan.flow.as_mut().and_then(|it| it.stages.first_mut());
+    if let (Some(flow::StagePlan::Join(join)), Some(kind)) = (first, kind) {
+        join.kind = kind;
+    }
+    plan
+}
+
+/// How Spark refuses a plan.
+fn refusals(plan: &Plan) -> Vec<Refusal> {
+    plan::check::check(plan).iter().filter_map(|it| Refusal::of(it.code)).collect()
 }
 
 /// The plan if Spark does not refuse it, and we do not either.
 fn checked(
     plan: Plan,
     output: Columns,
-    fails: Option<Refusal>,
+    mut refusals: Vec<Refusal>,
     profile: Profile,
     nulls_are_keys: bool,
 ) -> Result<Mapped, Unmapped> {
-    let problems = plan::check::check(&plan);
-    let mut refusals: Vec<Refusal> =
-        problems.iter().filter_map(|it| Refusal::of(it.code)).collect();
-    refusals.extend(fails);
     // Of several at one moment Spark asks for the output mode first (UnsupportedOperationChecker).
     refusals.sort_by_key(|it| (it.moment, !it.is_of_mode()));
     let first = refusals.into_iter().next();
@@ -175,7 +189,19 @@ pub fn profile_of(query: &Query) -> Result<Profile, Unmapped> {
     Ok(*profile::named(name).expect("a profile of ours"))
 }
 
-/// The columns of all inputs together.
+/// The query with the numbers of texts in their place.
+pub(super) fn numbered(query: &Query, texts: &mut Dictionary) -> Query {
+    let mut query = query.clone();
+    for filter in query.inputs.iter_mut().filter_map(|it| it.filter.as_mut()) {
+        if let Against::Text(text) = &filter.value {
+            filter.value = Against::Number(texts.code(text));
+        }
+    }
+    query
+}
+
+/// The columns of all inputs together. Texts are numbers in the order of the texts, so that they can be
+/// compared.
 fn schema(query: &Query) -> Schema {
     let extra =
         |name: &str| query.inputs.iter().flat_map(|it| &it.extra_columns).any(|it| it == name);
@@ -183,7 +209,7 @@ fn schema(query: &Query) -> Schema {
     let columns = COLUMNS.iter().enumerate().filter(there);
     let column = |(_, (name, kind)): (usize, &(&str, ColumnKind))| ColumnSpec {
         name: (*name).to_owned(),
-        kind: *kind,
+        kind: if *kind == ColumnKind::Text { ColumnKind::Integer } else { *kind },
     };
     Schema { columns: columns.map(column).collect() }
 }
@@ -199,7 +225,10 @@ fn input_plan(input: &Input, schema: &Schema) -> Result<InputPlan, Unmapped> {
     if let Some(it) = &input.filter {
         let column = schema.position(&it.column);
         let column = column.ok_or_else(|| foreign(format!("a filter on `{}`", it.column)))?;
-        push(&mut plan, Filter { column, compare: compare(it.op), value: it.value });
+        let Against::Number(value) = it.value else {
+            return Err(foreign("a text that has no number"));
+        };
+        push(&mut plan, Filter { column, compare: compare(it.op), value });
     }
     Ok(plan)
 }

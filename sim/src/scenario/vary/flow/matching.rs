@@ -68,10 +68,10 @@ impl Story<'_> {
         };
         let grace = if self.own.chance(200) { self.part(&[2, 8]) } else { Span::ZERO };
         let expiry = self.expiry(late);
-        let sides = match self.own.below(20) {
-            0..9 => Sides::Own,
-            9..15 => Sides::Combined,
-            15..18 => Sides::Both,
+        let sides = if self.own.chance(450) { Sides::Own } else { Sides::Combined };
+        let sides = match self.entropy.field("flow", "sides").below(20) {
+            0..17 => sides,
+            17..19 => Sides::Both,
             _ => Sides::Either,
         };
         let only_if = [(); 2].map(|()| self.condition());

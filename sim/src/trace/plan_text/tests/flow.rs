@@ -176,9 +176,9 @@ fn all_mistakes_of_a_flow_are_reported_at_once() {
             "inputs: expected each input once, found `a`",
             "inputs: expected either `none` or spans, found `none,5s`",
             "inputs: expected an input such as `left(5s)`: a name without `|+<>!` and what separates, \
-             then spans, `COLUMN:SPAN`, comparisons or `none`, found `(1s)`",
+             then spans, `COLUMN:SPAN`, comparisons, `behind(COMPARISON)`, `judged(COLUMN)` or `none`, found `(1s)`",
             "stages: expected in stage 1 a stage such as `window`; the nearest is `window`, found `windw`",
-            "stages: expected in stage 3 one of `within=SPAN`, `with_time` and `never`, found `two of them`",
+            "stages: expected in stage 3 one of `within=SPAN`, `at=TIME`, `with_time` and `never`, found `two of them`",
             "stages: expected in stage 4 `inner`, `left`, `right`, `full`, `semi` or `anti`, found `outer`",
             "stages: expected in stage 4 an argument of `join`; the nearest is `from`, found `fro`",
             "policy: expected `min` or `max`, found `most`",

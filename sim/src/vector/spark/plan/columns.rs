@@ -8,7 +8,7 @@
 use super::super::EmittedRow;
 use super::super::cell::Cell;
 use super::super::run::NULL_KEY;
-use super::{Unmapped, foreign};
+use super::{COLUMNS, Unmapped, foreign};
 use plimsoll_engine::plan::flow::DedupExpiry;
 use plimsoll_engine::row::{ColumnIx, ColumnKind, Dictionary, RowBatch, Schema};
 use plimsoll_engine::time::{EventTime, Span};
@@ -38,10 +38,13 @@ impl Columns {
         Self { named: Vec::new(), count: 0 }
     }
 
-    /// Those of an input.
+    /// Those of an input, with the kinds that the vector knows.
     pub(super) fn of(schema: &Schema) -> Self {
         let mut columns = Self::none();
-        schema.columns.iter().for_each(|it| columns.push(&it.name, it.kind));
+        for it in &schema.columns {
+            let known = COLUMNS.iter().find(|known| known.0 == it.name);
+            columns.push(&it.name, known.map_or(it.kind, |it| it.1));
+        }
         columns
     }
 

@@ -12,7 +12,7 @@ use super::reads::{self, Read};
 use super::stages::{Mapping, Time};
 use super::{Unmapped, compare, foreign, known, refusal};
 use plimsoll_engine::plan::flow::{
-    Chain, Edge, Expiry, Filter, JoinKind, JoinPlan, Judged, Range, Sides, StagePlan,
+    Chain, Compare, Edge, Expiry, Filter, JoinKind, JoinPlan, Judged, Range, Sides, StagePlan,
 };
 use plimsoll_engine::plan::{LatePolicy, LateRule, WindowSpec};
 use plimsoll_engine::row::ColumnIx;
@@ -49,7 +49,18 @@ impl Mapping {
         let residual = residual.unwrap_or_default();
         let (as_asked, _) = kind(join.kind);
         self.refuse(join, as_asked, &residual);
-        let (kind, inner) = kind(kept(join.kind, reads::needed_time(behind)));
+        let kept = kept(join.kind, reads::needed_time(behind));
+        let (mut kind, inner) = kind(kept);
+        // A side that keeps its rows for ever writes none of them alone, kept or not.
+        let forever = [join.upper.is_none(), join.lower.is_none()];
+        let by_key = join.on_time || join.window.is_some();
+        if as_asked == JoinKind::Full && !by_key {
+            let alone = [kind == JoinKind::Left, kind == JoinKind::Right];
+            if (0..2).any(|it| alone[it] && forever[it]) {
+                kind = as_asked;
+            }
+        }
+        self.as_asked = Some(as_asked);
         let is_timed = join.lower.is_some() || join.upper.is_some() || join.on_time;
         let marked = [0, 1].map(|side| self.inputs[side].marks.last().map(|it| it.column));
         self.times = self.behind_join(join, kind, marked);
@@ -78,15 +89,17 @@ impl Mapping {
                 return Err(foreign("two conditions on one side that is not inner"));
             }
         }
-        let by_key = join.on_time || join.window.is_some();
         let sides = if by_key && rules.sides == Sides::Both { Sides::Either } else { rules.sides };
-        self.nulls_are_keys = kind == JoinKind::Full;
+        self.nulls_are_keys = kept == JoinType::FullOuter;
         let equal = residual.equal.iter().copied();
         self.stages.push(StagePlan::Join(JoinPlan {
             kind,
             on: key.into_iter().map(|it| (it, it)).chain(equal).collect(),
             time: [time, time],
-            ranges: ranges(join),
+            ranges: ranges(join)
+                .into_iter()
+                .chain(taken_for_bounds(&residual, inner).into_iter().filter(|_| !by_key))
+                .collect(),
             window: join.window.map(|it| WindowSpec {
                 size: Span(it),
                 slide: Span(it),
@@ -115,19 +128,17 @@ impl Mapping {
 
     /// What of a join Spark does not run.
     fn refuse(&mut self, join: &Join, kind: JoinKind, residual: &Residual) {
-        let mut fails = Vec::new();
         let complete = self.mode == OutputMode::Complete;
         if complete && kind != JoinKind::Inner {
-            fails.push(refusal::JOIN_OUTPUT_MODE);
+            self.fails.push(refusal::JOIN_OUTPUT_MODE);
         }
         let equal = join.on.is_some() || join.on_time || join.window.is_some();
         if !equal && residual.equal.is_empty() {
-            fails.push(refusal::JOIN_WITHOUT_EQUALITY);
+            self.fails.push(refusal::JOIN_WITHOUT_EQUALITY);
         }
         if join.keep_times && self.profile.chain == Chain::Previous {
-            fails.push(refusal::TWO_EVENT_TIMES);
+            self.fails.push(refusal::TWO_EVENT_TIMES);
         }
-        self.fails = self.fails.or(fails.into_iter().min_by_key(|it| it.moment));
     }
 
     /// The event times that come out of a join.
@@ -237,6 +248,22 @@ fn ranges(join: &Join) -> Vec<Range> {
         (false, true) => vec![asked],
         (false, false) => Vec::new(),
     }
+}
+
+/// A lower limit on a value of one side alone is taken for one on its time, and a value is so small a time
+/// that no watermark passes it: rows of that side stay (StreamingJoinHelper, `getStateValueWatermark`;
+/// measured). Only a side that is not inner has its conditions in the join.
+fn taken_for_bounds(residual: &Residual, inner: [bool; 2]) -> Vec<Range> {
+    let far = Some(Edge { at: Span(Span::LEGAL), open: false });
+    let near = Some(Edge { at: Span(-Span::LEGAL), open: false });
+    let limits = residual.alone.iter().filter(|(side, filter)| {
+        !inner[*side] && matches!(filter.compare, Compare::Greater | Compare::AtLeast)
+    });
+    let range = |(side, _): &(usize, Filter)| match side {
+        0 => Range { lower: None, upper: far },
+        _ => Range { lower: near, upper: None },
+    };
+    limits.map(range).collect()
 }
 
 /// What is left of a join where a grouping behind it needs a time to be there: rows of the other side

@@ -12,7 +12,7 @@ use super::columns::{Columns, WINDOW_TIME};
 use super::reads::{self, Read};
 use super::{Refusal, Unmapped, foreign, refusal};
 use plimsoll_engine::plan::flow::{
-    self, Chain, DedupExpiry, DedupPlan, GlobalPlan, InputPlan, PanePlan, SessionPlan, StagePlan,
+    self, Chain, DedupExpiry, DedupPlan, JoinKind, GlobalPlan, InputPlan, PanePlan, SessionPlan, StagePlan,
     WindowStage,
 };
 use plimsoll_engine::plan::{Aggregate, LatePolicy, LateRule, WindowSpec};
@@ -52,10 +52,12 @@ pub(super) struct Mapping {
     pub(super) columns: Columns,
     /// Which of it carries the event time, in the order of the columns.
     pub(super) times: Vec<Time>,
-    /// What fails once the query runs.
-    pub(super) fails: Option<Refusal>,
+    /// What Spark refuses that a plan of ours does not say.
+    pub(super) fails: Vec<Refusal>,
     /// Whether a null key equals another.
     pub(super) nulls_are_keys: bool,
+    /// The kind of the join as it was asked for: Spark refuses by it what it then does not run.
+    pub(super) as_asked: Option<JoinKind>,
 }
 
 impl Mapping {
@@ -115,7 +117,8 @@ impl Mapping {
                 // Everything is there to be sorted, and in which order rows are written means nothing.
                 let grouped = self.stages.iter().any(StagePlan::is_grouping);
                 let sorts = self.mode == OutputMode::Complete && grouped;
-                if sorts { Ok(()) } else { Err(Unmapped::Refused(refusal::SORT)) }
+                self.fails.extend((!sorts).then_some(refusal::SORT));
+                Ok(())
             }
             Operator::Chain(_) => Err(foreign("a chain in a chain")),
         }
@@ -132,7 +135,7 @@ impl Mapping {
         let mut times = self.times.iter().filter(|it| there(&it.name));
         let first = times.next().cloned();
         if times.next().is_some() && self.profile.chain == Chain::Previous {
-            self.fails = self.fails.or(Some(refusal::TWO_EVENT_TIMES));
+            self.fails.push(refusal::TWO_EVENT_TIMES);
         }
         first
     }
@@ -222,7 +225,7 @@ impl Mapping {
     fn dedup(&mut self, columns: &[String], within: bool, read: &Read) -> Result<(), Unmapped> {
         let found = self.columns.find_all(columns)?;
         if within && self.times.is_empty() {
-            return Err(Unmapped::Refused(refusal::NO_TIME_WITHIN));
+            self.fails.push(refusal::NO_TIME_WITHIN);
         }
         let is_read = |it: &str| {
             read.as_ref().is_none_or(|read| read.contains(it)) || columns.iter().any(|key| key == it)
@@ -245,20 +248,24 @@ impl Mapping {
         Ok(())
     }
 
-    fn aggregates(&self, aggs: &[Agg]) -> Result<Vec<Aggregate>, Unmapped> {
+    fn aggregates(&mut self, aggs: &[Agg]) -> Result<Vec<Aggregate>, Unmapped> {
+        let distinct = aggs.iter().any(|it| it.function == Function::CountDistinct);
+        self.fails.extend(distinct.then_some(refusal::DISTINCT));
         let aggregate = |agg: &Agg| {
             let Some(column) = &agg.column else { return Ok(Aggregate::Count) };
-            if agg.function == Function::Count {
+            if matches!(agg.function, Function::Count | Function::CountDistinct) {
                 return self.columns.counted(column).map(Aggregate::CountOf);
             }
-            let column = self.columns.find(column)?.0;
+            let (column, kind) = self.columns.find(column)?;
+            if kind == ColumnKind::Text && matches!(agg.function, Function::Sum | Function::Avg) {
+                return Err(foreign(format!("a sum of texts, `{}`", agg.name)));
+            }
             Ok(match agg.function {
-                Function::Count => Aggregate::CountOf(column),
                 Function::Sum => Aggregate::Sum(column),
                 Function::Min => Aggregate::Min(column),
                 Function::Max => Aggregate::Max(column),
                 Function::Avg => Aggregate::Avg(column),
-                Function::CountDistinct => return Err(Unmapped::Refused(refusal::DISTINCT)),
+                Function::Count | Function::CountDistinct => Aggregate::CountOf(column),
             })
         };
         aggs.iter().map(aggregate).collect()
