@@ -57,7 +57,7 @@ impl Stage {
             StagePlan::Join(it) => {
                 let judged = |side: usize| flow.inputs.get(side).map(|it| it.judged).unwrap_or_default();
                 let join = Join::new(it, flow.null_time, flow.hindsight);
-                Self::Join(Box::new(join.judging([0, 1].map(judged))))
+                Self::Join(Box::new(join.judging([0, 1].map(judged)).asking(&flow.pairs)))
             }
             StagePlan::AsOf(it) => Self::AsOf(Box::new(AsOf::new(it))),
         }

@@ -34,7 +34,7 @@ use crate::operator::keyed::{Key, Keyed, Place};
 use crate::operator::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::output::{EmissionKind, RemarkKind};
 use crate::plan::LateRule;
-use crate::plan::flow::{JoinKind, JoinPlan, Judged as Judging, NullTime, Sides};
+use crate::plan::flow::{JoinKind, JoinPlan, Judged as Judging, NullTime, PairFilter, Sides};
 use crate::row::{ColumnIx, ItemId, RowBatch};
 use crate::time::{EventTime, Span};
 use expiry::{Leaving, window_of};
@@ -48,6 +48,9 @@ pub struct Join {
     /// Known from the plan: by what rows of each side are judged.
     #[serde(skip)]
     judged: [Judging; 2],
+    /// Known from the plan: what two rows must be to one another besides.
+    #[serde(skip)]
+    pairs: Vec<PairFilter>,
     null_time: NullTime,
     hindsight: Span,
     bounds: Bounds,
@@ -91,6 +94,7 @@ impl Join {
         );
         Self {
             judged: Default::default(),
+            pairs: Vec::new(),
             null_time,
             hindsight,
             bounds: Bounds::tightest(&plan.ranges),
@@ -104,6 +108,11 @@ impl Join {
     /// By what rows of each side are judged, where that is not their time.
     pub fn judging(self, judged: [Judging; 2]) -> Self {
         Self { judged, ..self }
+    }
+
+    /// Where two rows must be something to one another besides.
+    pub fn asking(self, pairs: &[PairFilter]) -> Self {
+        Self { pairs: pairs.to_vec(), ..self }
     }
 
     /// With the rows of one from a snapshot.
@@ -283,29 +292,39 @@ impl Join {
         writer: &mut Writer<'_>,
     ) {
         let times = self.partners(side, time);
+        let (pairs, own) = (&self.pairs, &new.cells);
+        let may = |other: &[Option<i64>]| {
+            let (left, right) = if side == 0 { (&own[..], other) } else { (other, &own[..]) };
+            pairs.iter().all(|it| it.keeps(left, right))
+        };
         let others = &mut self.sides[1 - side].rows;
+        let mut matched = false;
         match (self.plan.kind, side) {
             (JoinKind::Semi, 0) => {
-                new.matched = others.between(key, times).next().is_some();
-                if new.matched {
+                matched = others.between(key, times).any(|it| may(&it.1.cells));
+                if matched {
                     writer.write(EmissionKind::Row, told(time), new, [Some(new), None]);
                 }
             }
             (JoinKind::Semi, _) => {
-                for (place, left) in others.take_between(key, times) {
-                    new.matched = true;
+                for (place, left) in others.take_between(key, times, |it| may(&it.cells)) {
+                    matched = true;
                     writer.out.tally.removed += 1;
                     writer.write(EmissionKind::Row, told(place.time), new, [Some(&left), None]);
                 }
             }
-            (JoinKind::Anti, 0) => new.matched = others.between(key, times).next().is_some(),
+            (JoinKind::Anti, 0) => {
+                matched = others.between(key, times).any(|it| may(&it.1.cells));
+            }
             (JoinKind::Anti, _) => {
-                others.between_mut(key, times).for_each(|(_, left)| left.matched = true);
+                let met = others.between_mut(key, times).filter(|it| may(&it.1.cells));
+                met.for_each(|(_, left)| left.matched = true);
             }
             (JoinKind::Inner | JoinKind::Left | JoinKind::Right | JoinKind::Full, _) => {
-                for (place, other) in others.between_mut(key, times) {
+                let met = others.between_mut(key, times).filter(|it| may(&it.1.cells));
+                for (place, other) in met {
                     other.matched = true;
-                    new.matched = true;
+                    matched = true;
                     let pair =
                         if side == 0 { [&*new, &*other] } else { [&*other, &*new] }.map(Some);
                     let time = told(time).max(told(place.time));
@@ -313,6 +332,7 @@ impl Join {
                 }
             }
         }
+        new.matched = matched;
     }
 
     /// Remarks which published rows a late row would have matched.
@@ -325,7 +345,9 @@ impl Join {
         writer: &mut Writer<'_>,
     ) {
         let published = &self.sides[1 - side].published;
-        if published.len() == 0 || !self.passes_condition(side, rows, row) {
+        // Of rows that are gone only their keys are remembered.
+        let unknown = published.len() == 0 || !self.pairs.is_empty();
+        if unknown || !self.passes_condition(side, rows, row) {
             return;
         }
         let key = self.key(side, rows, row);

@@ -97,6 +97,29 @@ pub struct Flow {
     /// How long what was published or forgotten is remembered, in event time behind its removal, only
     /// to report what contradicts it (split sessions, late duplicates, refuted null rows).
     pub hindsight: Span,
+    /// What a left and a right row of the join must be to one another besides. Where it asks for
+    /// something, nothing says which null rows a late row refutes.
+    pub pairs: Vec<PairFilter>,
+}
+
+/// A comparison of a column of a left row with one of a right row. Null fails every one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PairFilter {
+    /// The column on the left.
+    pub left: ColumnIx,
+    /// How.
+    pub compare: Compare,
+    /// The column on the right.
+    pub right: ColumnIx,
+}
+
+impl PairFilter {
+    /// Whether the rows of these cells may be a pair.
+    pub fn keeps(&self, left: &[Option<i64>], right: &[Option<i64>]) -> bool {
+        let Some(value) = right[self.right.0] else { return false };
+        let filter = Filter { column: self.left, compare: self.compare, value };
+        filter.keeps(left[self.left.0])
+    }
 }
 
 /// One input.
@@ -265,6 +288,7 @@ impl Flow {
             follow_up: FollowUp::Never,
             null_time: NullTime::Nowhere,
             hindsight: Span::ZERO,
+            pairs: Vec::new(),
         }
     }
 

@@ -62,7 +62,8 @@ impl From<FlowV2> for Flow {
         let FlowV2 { inputs, policy, levels, stages, chain, follow_up, null_time, hindsight } = old;
         let input = |it: InputV2| InputPlan { before: it.before, ..InputPlan::of(it.name, it.marks) };
         let inputs = inputs.into_iter().map(input).collect();
-        Self { inputs, policy, levels, stages, chain, follow_up, null_time, hindsight }
+        let of = Self::of(inputs, stages);
+        Self { policy, levels, chain, follow_up, null_time, hindsight, ..of }
     }
 }
 

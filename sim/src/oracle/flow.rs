@@ -93,12 +93,8 @@ impl FlowOracle {
         let flow = plan.flow.clone().expect("covers refuses plans without a flow");
         let source = Source::new(plan, &flow);
         let acts = links::follow(plan, &flow);
-        let judged =
-            [0, 1].map(|it: usize| flow.inputs.get(it).map(|it| it.judged).unwrap_or_default());
-        let stages = flow.stages.iter().zip(&acts).map(|(it, acts)| {
-            let hindsight = flow.hindsight;
-            stage::build(it, *acts, judged, plan.output, flow.null_time, hindsight)
-        });
+        let stages = flow.stages.iter().zip(&acts);
+        let stages = stages.map(|(it, acts)| stage::build(it, *acts, &flow, plan.output));
         let stages: Vec<_> = stages.collect();
         let evicted = source.values();
         Self {

@@ -23,7 +23,8 @@ use plimsoll_engine::watermark::levels::Steer;
 pub(super) const PASS: Pass = Pass { name: "flow", edits, run: |search| search.sweep(edits) };
 
 /// Rules and their plain values.
-const PLAIN: [fn(&mut Plan); 12] = [
+const PLAIN: [fn(&mut Plan); 13] = [
+    |it| flow(it, |it| it.pairs.clear()),
     |it| flow(it, |it| it.inputs.iter_mut().for_each(|it| it.judged = Judged::ItsTime)),
     |it| {
         flow(it, |it| it.levels = None);

@@ -25,7 +25,11 @@ type Cells = Vec<Option<i64>>;
 
 /// The join, where it is the whole flow and writes pairs.
 pub(super) fn alone(scope: &Scope) -> Result<&JoinPlan, &'static str> {
-    match followed(scope)?.flow.stages.as_slice() {
+    let flow = &followed(scope)?.flow;
+    if !flow.pairs.is_empty() {
+        return Err("a join that asks nothing of pairs besides keys and times");
+    }
+    match flow.stages.as_slice() {
         [StagePlan::Join(it)] if !matches!(it.kind, JoinKind::Semi | JoinKind::Anti) => Ok(it),
         _ => Err("a join alone that writes pairs"),
     }

@@ -26,7 +26,7 @@ use super::published::Memory;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
-use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, Judged, NullTime, Sides};
+use plimsoll_engine::plan::flow::{Flow, JoinKind, JoinPlan, Judged, NullTime, PairFilter, Sides};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
 
@@ -37,6 +37,7 @@ const LEFT: usize = 0;
 pub(super) struct Join {
     plan: JoinPlan,
     judged: [Judged; 2],
+    pairs: Vec<PairFilter>,
     acts: Acts,
     null: NullTime,
     stored: [Vec<Stored>; 2],
@@ -55,14 +56,16 @@ struct Stored {
 impl Join {
     pub(super) fn new(
         plan: &JoinPlan,
-        judged: [Judged; 2],
+        flow: &Flow,
         acts: Acts,
         null: NullTime,
         hindsight: Span,
     ) -> Self {
         let stored = Default::default();
         let unmatched = [Memory::new(hindsight), Memory::new(hindsight)];
-        Self { plan: plan.clone(), judged, acts, null, stored, unmatched }
+        let judged = [0, 1].map(|it: usize| flow.inputs.get(it).map_or(Judged::ItsTime, |it| it.judged));
+        let (plan, pairs) = (plan.clone(), flow.pairs.clone());
+        Self { plan, judged, pairs, acts, null, stored, unmatched }
     }
 
     fn writes_pairs(&self) -> bool {
@@ -111,7 +114,8 @@ impl Join {
         for at in order {
             let other = &mut others[at];
             let (left, right) = if side == LEFT { (&row, &*other) } else { (&*other, &row) };
-            if !pairs::meets(&self.plan, &left.cells, &right.cells) {
+            let asked = self.pairs.iter().all(|it| it.keeps(&left.cells, &right.cells));
+            if !asked || !pairs::meets(&self.plan, &left.cells, &right.cells) {
                 continue;
             }
             match self.plan.kind {
@@ -147,7 +151,7 @@ impl Join {
 
     /// A dropped row contradicts the null rows of those that it would have met.
     fn refute(&self, side: usize, row: &Stored, out: &mut Happening) {
-        for (it, certain) in self.unmatched[1 - side].iter() {
+        for (it, certain) in self.unmatched[1 - side].iter().filter(|_| self.pairs.is_empty()) {
             let (left, right) = if side == LEFT { (row, it) } else { (it, row) };
             if pairs::meets(&self.plan, &left.cells, &right.cells) {
                 out.remarks.push((row.id, RemarkKind::Refuted { unmatched: it.id }, certain));

@@ -13,9 +13,9 @@ use super::stateless::Stateless;
 use super::window::Windows;
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::OutputMode;
-use plimsoll_engine::plan::flow::{Judged, NullTime, SessionLate, StagePlan};
+use plimsoll_engine::plan::flow::{Flow, SessionLate, StagePlan};
 use plimsoll_engine::row::{ItemId, PartitionId};
-use plimsoll_engine::time::{EventTime, Span};
+use plimsoll_engine::time::EventTime;
 
 /// The cells of a row.
 pub(super) type Cells = Vec<Option<i64>>;
@@ -95,11 +95,10 @@ pub(super) trait Stage: std::fmt::Debug {
 pub(super) fn build(
     plan: &StagePlan,
     acts: Acts,
-    judged: [Judged; 2],
+    flow: &Flow,
     mode: OutputMode,
-    null: NullTime,
-    hindsight: Span,
 ) -> Box<dyn Stage> {
+    let (null, hindsight) = (flow.null_time, flow.hindsight);
     let leaves = mode != OutputMode::Complete;
     let evicts = acts.removes[0] && leaves;
     match plan {
@@ -115,7 +114,7 @@ pub(super) fn build(
         StagePlan::Global(it) => Box::new(Global::new(it, evicts, leaves, null)),
         StagePlan::Count(it) => Box::new(Count::new(it)),
         StagePlan::Dedup(it) => Box::new(Dedup::new(it, acts.judges[0], null, hindsight)),
-        StagePlan::Join(it) => Box::new(Join::new(it, judged, acts, null, hindsight)),
+        StagePlan::Join(it) => Box::new(Join::new(it, flow, acts, null, hindsight)),
         StagePlan::AsOf(it) => Box::new(AsOf::new(it, acts.judges, null)),
     }
 }

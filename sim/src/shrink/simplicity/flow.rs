@@ -24,6 +24,7 @@ pub(super) fn cost(flow: &Flow) -> u64 {
         + u64::from(flow.follow_up != FollowUp::Never)
         + u64::from(flow.null_time != NullTime::Nowhere)
         + u64::from(flow.hindsight != Span::ZERO)
+        + 2 * flow.pairs.len() as u64
 }
 
 fn input(input: &InputPlan) -> u64 {

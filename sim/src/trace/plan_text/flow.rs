@@ -29,7 +29,7 @@ pub(super) mod levels;
 mod stage;
 mod stage_text;
 
-pub(super) use columns::Columns;
+pub(super) use columns::{Columns, pair_filters_text};
 pub(super) use inputs::{inputs, inputs_text};
 pub(super) use stage::stages;
 pub(super) use stage_text::stage_texts;

@@ -99,6 +99,7 @@ pub fn map_under(query: &Query, profile: Profile) -> Result<Mapped, Unmapped> {
         fails: Vec::new(),
         nulls_are_keys: false,
         as_asked: None,
+        pairs: Vec::new(),
     };
     mapping.all(&query.operator)?;
     let stages::Mapping { inputs, stages, columns: output, mut fails, .. } = mapping;
@@ -111,6 +112,7 @@ pub fn map_under(query: &Query, profile: Profile) -> Result<Mapped, Unmapped> {
         chain: profile.chain,
         follow_up: if query.no_data_batches { profile.follow_up } else { FollowUp::Never },
         null_time: profile.null_time,
+        pairs: mapping.pairs,
         ..Flow::of(inputs, stages)
     };
     let plan = Plan {

@@ -5,7 +5,7 @@ use crate::oracle::tests::{Story, plan};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::flow::{
     AsOfPlan, Carry, Chain, Compare, CountPlan, DedupExpiry, DedupPlan, Edge, Expiry, Filter, Flow,
-    FollowUp, Gap, GlobalPlan, HoleRule, InputPlan, JoinKind, JoinPlan, Judged, Mark, NullTime, PanePlan,
+    FollowUp, Gap, GlobalPlan, HoleRule, InputPlan, JoinKind, JoinPlan, Judged, Mark, NullTime, PairFilter, PanePlan,
     Policy, Range, SessionLate, SessionPlan, Sides, StagePlan, Touching, WindowStage,
 };
 use plimsoll_engine::plan::{
@@ -73,6 +73,10 @@ pub(super) fn random_flow(draw: &mut Lcg, kind: Kind) -> Plan {
     let stages = stages(draw, kind, joins, append);
     let mut flow = Flow::of(inputs, stages);
     flow.policy = draw.pick(&[Policy::Min, Policy::Max]);
+    if joins && draw.one_in(6) {
+        let compare = draw.pick(&[Compare::Less, Compare::Unequal, Compare::AtLeast]);
+        flow.pairs.push(PairFilter { left: V, compare, right: V });
+    }
     flow.chain = draw.pick(&[Chain::Previous, Chain::Same]);
     flow.follow_up = draw.pick(&[FollowUp::Never, FollowUp::WhenMoved]);
     flow.null_time = draw.pick(&[NullTime::Nowhere, NullTime::Epoch]);

@@ -38,6 +38,12 @@ pub(super) fn make(draw: &mut Draw, plan: &mut Plan) {
     flow.chain = draw.of(CHAIN);
     flow.follow_up = draw.of(FOLLOW_UP);
     flow.null_time = draw.of(NULL_TIME);
+    let pair = |draw: &mut Draw| PairFilter {
+        left: column(draw, &plan.schema),
+        compare: draw.of(COMPARE),
+        right: column(draw, &plan.schema),
+    };
+    flow.pairs = (0..draw.below(3)).map(|_| pair(draw)).collect();
     flow.hindsight = draw.maybe(Draw::span).unwrap_or(Span::ZERO);
     plan.flow = Some(flow);
 }

@@ -12,7 +12,7 @@ use super::reads::{self, Read};
 use super::stages::{Mapping, Time};
 use super::{Unmapped, compare, foreign, known, refusal};
 use plimsoll_engine::plan::flow::{
-    Chain, Compare, Edge, Expiry, Filter, JoinKind, JoinPlan, Judged, Range, Sides, StagePlan,
+    Chain, Compare, Edge, Expiry, Filter, JoinKind, JoinPlan, Judged, PairFilter, Range, Sides, StagePlan,
 };
 use plimsoll_engine::plan::{LatePolicy, LateRule, WindowSpec};
 use plimsoll_engine::row::ColumnIx;
@@ -28,6 +28,8 @@ struct Residual {
     alone: Vec<(usize, Filter)>,
     /// That columns are equal.
     equal: Vec<(ColumnIx, ColumnIx)>,
+    /// That columns are otherwise to one another.
+    pairs: Vec<PairFilter>,
     /// The columns that it reads.
     read: Vec<String>,
 }
@@ -89,6 +91,14 @@ impl Mapping {
                 return Err(foreign("two conditions on one side that is not inner"));
             }
         }
+        // What is compared is there, where rows that fail are not written.
+        for (side, prefix) in PREFIXES.iter().enumerate().filter(|it| inner[it.0]) {
+            for name in residual.read.iter().filter_map(|it| it.strip_prefix(prefix)) {
+                let (column, _) = self.columns.find(name)?;
+                super::push(&mut self.inputs[side], known(column));
+            }
+        }
+        self.pairs.clone_from(&residual.pairs);
         let sides = if by_key && rules.sides == Sides::Both { Sides::Either } else { rules.sides };
         self.nulls_are_keys = kept == JoinType::FullOuter;
         let equal = residual.equal.iter().copied();
@@ -224,9 +234,26 @@ impl Mapping {
             {
                 all.equal.push((left, right));
             }
+            (Some((0, left)), Some((1, right))) => {
+                all.pairs.push(PairFilter { left, compare: compare(op), right });
+            }
+            (Some((1, right)), Some((0, left))) => {
+                all.pairs.push(PairFilter { left, compare: turned(compare(op)), right });
+            }
             _ => return None,
         }
         Some(())
+    }
+}
+
+/// The same comparison with its sides changed.
+const fn turned(compare: Compare) -> Compare {
+    match compare {
+        Compare::Less => Compare::Greater,
+        Compare::AtMost => Compare::AtLeast,
+        Compare::Greater => Compare::Less,
+        Compare::AtLeast => Compare::AtMost,
+        it @ (Compare::Equal | Compare::Unequal) => it,
     }
 }
 

@@ -12,7 +12,7 @@ use super::columns::{Columns, WINDOW_TIME};
 use super::reads::{self, Read};
 use super::{Refusal, Unmapped, foreign, refusal};
 use plimsoll_engine::plan::flow::{
-    self, Chain, DedupExpiry, DedupPlan, JoinKind, GlobalPlan, InputPlan, PanePlan, SessionPlan, StagePlan,
+    self, Chain, DedupExpiry, DedupPlan, JoinKind, PairFilter, GlobalPlan, InputPlan, PanePlan, SessionPlan, StagePlan,
     WindowStage,
 };
 use plimsoll_engine::plan::{Aggregate, LatePolicy, LateRule, WindowSpec};
@@ -56,6 +56,8 @@ pub(super) struct Mapping {
     pub(super) fails: Vec<Refusal>,
     /// Whether a null key equals another.
     pub(super) nulls_are_keys: bool,
+    /// What two rows of a join must be to one another besides.
+    pub(super) pairs: Vec<PairFilter>,
     /// The kind of the join as it was asked for: Spark refuses by it what it then does not run.
     pub(super) as_asked: Option<JoinKind>,
 }
