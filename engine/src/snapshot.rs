@@ -229,11 +229,13 @@ fn read(bytes: &[u8]) -> Result<JobState, SnapshotError> {
     let no_state = |it: postcard::Error| refuse("the state of a job", it.to_string());
     let (state, rest) = match version {
         1 => {
-            let (state, rest) = postcard::take_from_bytes::<v1::JobStateV1>(payload).map_err(no_state)?;
+            let (state, rest) =
+                postcard::take_from_bytes::<v1::JobStateV1>(payload).map_err(no_state)?;
             (state.into(), rest)
         }
         2 => {
-            let (state, rest) = postcard::take_from_bytes::<v2::JobStateV2>(payload).map_err(no_state)?;
+            let (state, rest) =
+                postcard::take_from_bytes::<v2::JobStateV2>(payload).map_err(no_state)?;
             (state.into(), rest)
         }
         _ => postcard::take_from_bytes::<JobState>(payload).map_err(no_state)?,

@@ -22,9 +22,7 @@ const VALUE: ColumnIx = ColumnIx(2);
 
 fn flow(inputs: &[(&str, Span)], stage: StagePlan) -> Plan {
     let mark = |delay: &Span| Mark { column: TIME, delay: *delay };
-    let input = |(name, delay): &(&str, Span)| {
-        InputPlan::of((*name).to_owned(), vec![mark(delay)])
-    };
+    let input = |(name, delay): &(&str, Span)| InputPlan::of((*name).to_owned(), vec![mark(delay)]);
     let minutes = Span::minutes(5);
     let plain = query::plan(minutes, minutes, LateRule::Event);
     let flow = Flow::of(inputs.iter().map(input).collect(), vec![stage]);

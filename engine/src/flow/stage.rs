@@ -55,7 +55,8 @@ impl Stage {
             StagePlan::Count(it) => Self::Count(Counted::new(it)),
             StagePlan::Dedup(it) => Self::Dedup(Dedup::new(it, flow.null_time, flow.hindsight)),
             StagePlan::Join(it) => {
-                let judged = |side: usize| flow.inputs.get(side).map(|it| it.judged).unwrap_or_default();
+                let judged =
+                    |side: usize| flow.inputs.get(side).map(|it| it.judged).unwrap_or_default();
                 let join = Join::new(it, flow.null_time, flow.hindsight);
                 Self::Join(Box::new(join.judging([0, 1].map(judged)).asking(&flow.pairs)))
             }
@@ -69,9 +70,7 @@ impl Stage {
         match (self, saved) {
             (Self::Global(new), Self::Global(saved)) => Self::Global(new.with_state_of(saved)),
             (Self::Dedup(new), Self::Dedup(saved)) => Self::Dedup(new.with_state_of(saved)),
-            (Self::Join(new), Self::Join(saved)) => {
-                Self::Join(Box::new(new.with_state_of(*saved)))
-            }
+            (Self::Join(new), Self::Join(saved)) => Self::Join(Box::new(new.with_state_of(*saved))),
             (_, saved) => saved,
         }
     }

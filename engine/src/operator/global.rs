@@ -205,11 +205,17 @@ mod tests {
 
     fn by_time(rule: LateRule) -> Global {
         let aggregates = vec![Aggregate::Sum(VALUE)];
-        Global::new(&GlobalPlan { keys: vec![TIME, KEY], aggregates, time: Some((TIME, rule)) }, NullTime::Nowhere)
+        Global::new(
+            &GlobalPlan { keys: vec![TIME, KEY], aggregates, time: Some((TIME, rule)) },
+            NullTime::Nowhere,
+        )
     }
 
     fn by_key() -> Global {
-        Global::new(&GlobalPlan { keys: vec![KEY], aggregates: vec![Aggregate::Count], time: None }, NullTime::Nowhere)
+        Global::new(
+            &GlobalPlan { keys: vec![KEY], aggregates: vec![Aggregate::Count], time: None },
+            NullTime::Nowhere,
+        )
     }
 
     fn run(

@@ -4,8 +4,8 @@
 //! Invariant: never changed; it is read for ever and written no more.
 
 use super::{Body, JobState};
-use crate::plan::flow::{Chain, Flow, FollowUp, InputPlan, Mark, NullTime, Policy, StagePlan};
 use crate::plan::flow::Filter;
+use crate::plan::flow::{Chain, Flow, FollowUp, InputPlan, Mark, NullTime, Policy, StagePlan};
 use crate::plan::levels::LevelsPlan;
 use crate::plan::{LineageStep, OutputMode, Plan, Sink, Trigger as TriggerPlan};
 use crate::plan::{WatermarkPlan, WindowPlan};
@@ -60,7 +60,8 @@ struct InputV2 {
 impl From<FlowV2> for Flow {
     fn from(old: FlowV2) -> Self {
         let FlowV2 { inputs, policy, levels, stages, chain, follow_up, null_time, hindsight } = old;
-        let input = |it: InputV2| InputPlan { before: it.before, ..InputPlan::of(it.name, it.marks) };
+        let input =
+            |it: InputV2| InputPlan { before: it.before, ..InputPlan::of(it.name, it.marks) };
         let inputs = inputs.into_iter().map(input).collect();
         let of = Self::of(inputs, stages);
         Self { policy, levels, chain, follow_up, null_time, hindsight, ..of }

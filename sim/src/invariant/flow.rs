@@ -58,7 +58,8 @@ impl FlowScope {
         if !self.flow.stages.iter().all(all) {
             return false;
         }
-        let own = |it: usize| self.flow.inputs.get(it).is_none_or(|it| it.judged == Judged::ItsTime);
+        let own =
+            |it: usize| self.flow.inputs.get(it).is_none_or(|it| it.judged == Judged::ItsTime);
         (0..2).all(|it| !says.removes[it] || says.judges[1 - it] && own(1 - it))
     }
 

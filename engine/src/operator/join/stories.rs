@@ -245,7 +245,8 @@ fn a_late_row_refutes_the_null_rows_that_it_would_have_prevented() {
 #[test]
 fn what_is_let_through_is_the_least_of_both_watermarks_and_both_bounds() {
     let at = |l, r| [EventTime(l), EventTime(r)];
-    let passes = |plan: &JoinPlan, w| Join::new(plan, NullTime::Nowhere, Span::ZERO).passes(w, [true; 2]).0;
+    let passes =
+        |plan: &JoinPlan, w| Join::new(plan, NullTime::Nowhere, Span::ZERO).passes(w, [true; 2]).0;
     let both = plan(JoinKind::Inner, range(-3, 10));
     assert_eq!(passes(&both, at(100, 100)), 90);
     assert_eq!(passes(&both, at(100, 120)), 97);

@@ -14,8 +14,8 @@ use super::super::words::time;
 use super::super::{Invariant, Observation};
 use super::followed;
 use plimsoll_engine::output::StageRecord;
-use plimsoll_engine::plan::{LateRule, OutputMode};
 use plimsoll_engine::plan::flow::{Chain, StagePlan};
+use plimsoll_engine::plan::{LateRule, OutputMode};
 use plimsoll_engine::time::{EventTime, Span};
 
 /// I24.

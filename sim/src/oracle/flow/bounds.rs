@@ -122,11 +122,7 @@ fn along(flow: &Flow, acts: &[Acts], value: Values) -> Vec<[EventTime; 2]> {
 }
 
 /// What a stage lets through.
-fn through(
-    stage: &StagePlan,
-    removes: [bool; 2],
-    [left, right]: [EventTime; 2],
-) -> EventTime {
+fn through(stage: &StagePlan, removes: [bool; 2], [left, right]: [EventTime; 2]) -> EventTime {
     let least = left.min(right);
     match stage {
         StagePlan::Join(it) => {
@@ -146,9 +142,11 @@ fn through(
                 _ if unbounded => EventTime::MAX,
                 _ => EventTime::MIN,
             };
-            back(least, it.grace.0.into())
-                .min(less(0, right, reach.upper))
-                .min(less(1, left, reach.lower.map(|it| -it)))
+            back(least, it.grace.0.into()).min(less(0, right, reach.upper)).min(less(
+                1,
+                left,
+                reach.lower.map(|it| -it),
+            ))
         }
         StagePlan::Window(it) => least - it.lateness,
         StagePlan::Session(it) => least - it.lateness,

@@ -63,7 +63,8 @@ impl Join {
     ) -> Self {
         let stored = Default::default();
         let unmatched = [Memory::new(hindsight), Memory::new(hindsight)];
-        let judged = [0, 1].map(|it: usize| flow.inputs.get(it).map_or(Judged::ItsTime, |it| it.judged));
+        let judged =
+            [0, 1].map(|it: usize| flow.inputs.get(it).map_or(Judged::ItsTime, |it| it.judged));
         let (plan, pairs) = (plan.clone(), flow.pairs.clone());
         Self { plan, judged, pairs, acts, null, stored, unmatched }
     }

@@ -92,12 +92,7 @@ pub(super) trait Stage: std::fmt::Debug {
 }
 
 /// The stage of a plan. `acts` says whether the watermark has a say in it.
-pub(super) fn build(
-    plan: &StagePlan,
-    acts: Acts,
-    flow: &Flow,
-    mode: OutputMode,
-) -> Box<dyn Stage> {
+pub(super) fn build(plan: &StagePlan, acts: Acts, flow: &Flow, mode: OutputMode) -> Box<dyn Stage> {
     let (null, hindsight) = (flow.null_time, flow.hindsight);
     let leaves = mode != OutputMode::Complete;
     let evicts = acts.removes[0] && leaves;

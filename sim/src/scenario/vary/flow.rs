@@ -19,7 +19,8 @@ mod story;
 use super::{Measure, Words};
 use crate::entropy::Entropy;
 use plimsoll_engine::plan::flow::{
-    Chain, Compare, Filter, Flow, FollowUp, InputPlan, JoinKind, Judged, Mark, NullTime, Policy, StagePlan,
+    Chain, Compare, Filter, Flow, FollowUp, InputPlan, JoinKind, Judged, Mark, NullTime, Policy,
+    StagePlan,
 };
 use plimsoll_engine::plan::{Effective, GeneratorPlan, OutputMode, Plan, Sink, Trigger};
 use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Schema};

@@ -82,11 +82,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         let mut names: BTreeSet<String> = BTreeSet::new();
         while let Some(name) = fields.next_key::<String>()? {
-            let place = if self.place.is_empty() {
-                name.clone()
-            } else {
-                format!("{}.{name}", self.place)
-            };
+            let place =
+                if self.place.is_empty() { name.clone() } else { format!("{}.{name}", self.place) };
             if !names.insert(name) {
                 self.errors.push(VectorError {
                     place: place.clone(),

@@ -18,9 +18,7 @@ mod stages;
 use super::{Against, Comparator, Input, OutputMode, Policy, Query, Step};
 use columns::Columns;
 use plimsoll_engine::plan::check::CheckedPlan;
-use plimsoll_engine::plan::flow::{
-    self, Compare, Filter, Flow, FollowUp, InputPlan, Mark,
-};
+use plimsoll_engine::plan::flow::{self, Compare, Filter, Flow, FollowUp, InputPlan, Mark};
 use plimsoll_engine::plan::{self, Plan, Sink, Trigger, WatermarkPlan};
 use plimsoll_engine::profile::{self, Profile};
 use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Dictionary, Schema};

@@ -12,7 +12,9 @@
 use super::compare::Found;
 use super::plan::refusal::Refusal;
 use super::plan::{Mapped, Unmapped, changed, map_under, numbered, profile_of};
-use super::{Against, Batch, Failure, OperatorCounts, Phase, Query, Record, Row, SparkVector, Step};
+use super::{
+    Against, Batch, Failure, OperatorCounts, Phase, Query, Record, Row, SparkVector, Step,
+};
 use plimsoll_engine::job::Job;
 use plimsoll_engine::output::{Output, StepRecord};
 use plimsoll_engine::plan::flow::StagePlan;

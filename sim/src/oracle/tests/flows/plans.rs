@@ -5,8 +5,9 @@ use crate::oracle::tests::{Story, plan};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::flow::{
     AsOfPlan, Carry, Chain, Compare, CountPlan, DedupExpiry, DedupPlan, Edge, Expiry, Filter, Flow,
-    FollowUp, Gap, GlobalPlan, HoleRule, InputPlan, JoinKind, JoinPlan, Judged, Mark, NullTime, PairFilter, PanePlan,
-    Policy, Range, SessionLate, SessionPlan, Sides, StagePlan, Touching, WindowStage,
+    FollowUp, Gap, GlobalPlan, HoleRule, InputPlan, JoinKind, JoinPlan, Judged, Mark, NullTime,
+    PairFilter, PanePlan, Policy, Range, SessionLate, SessionPlan, Sides, StagePlan, Touching,
+    WindowStage,
 };
 use plimsoll_engine::plan::{
     Aggregate, AllIdle, Effective, Fallback, GeneratorPlan, Guard, GuardAction, IdlePlan,

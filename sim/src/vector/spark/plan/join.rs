@@ -12,7 +12,8 @@ use super::reads::{self, Read};
 use super::stages::{Mapping, Time};
 use super::{Unmapped, compare, foreign, known, refusal};
 use plimsoll_engine::plan::flow::{
-    Chain, Compare, Edge, Expiry, Filter, JoinKind, JoinPlan, Judged, PairFilter, Range, Sides, StagePlan,
+    Chain, Compare, Edge, Expiry, Filter, JoinKind, JoinPlan, Judged, PairFilter, Range, Sides,
+    StagePlan,
 };
 use plimsoll_engine::plan::{LatePolicy, LateRule, WindowSpec};
 use plimsoll_engine::row::ColumnIx;
@@ -92,10 +93,10 @@ impl Mapping {
             }
         }
         // What is compared is there, where rows that fail are not written.
-        for (side, prefix) in PREFIXES.iter().enumerate().filter(|it| inner[it.0]) {
-            for name in residual.read.iter().filter_map(|it| it.strip_prefix(prefix)) {
-                let (column, _) = self.columns.find(name)?;
-                super::push(&mut self.inputs[side], known(column));
+        let equal = residual.equal.iter().map(|it| [it.0, it.1]);
+        for columns in equal.chain(residual.pairs.iter().map(|it| [it.left, it.right])) {
+            for side in (0..2).filter(|it| inner[*it]) {
+                super::push(&mut self.inputs[side], known(columns[side]));
             }
         }
         self.pairs.clone_from(&residual.pairs);
@@ -152,12 +153,7 @@ impl Mapping {
     }
 
     /// The event times that come out of a join.
-    fn behind_join(
-        &self,
-        join: &Join,
-        kind: JoinKind,
-        marked: [Option<ColumnIx>; 2],
-    ) -> Vec<Time> {
+    fn behind_join(&self, join: &Join, kind: JoinKind, marked: [Option<ColumnIx>; 2]) -> Vec<Time> {
         let schema = |it: ColumnIx| self.columns.find("ts").is_ok_and(|ts| ts.0 == it);
         let written = if matches!(kind, JoinKind::Semi | JoinKind::Anti) { 1 } else { 2 };
         let sides = self.inputs.iter().zip(marked).zip(PREFIXES).take(written);
@@ -194,11 +190,12 @@ impl Mapping {
         if join.window.is_some() || inner[side] && ranged {
             super::push(input, known(time));
         }
-        // What is asked of a time is asked of the equal one too, where no row is kept that fails it.
-        if join.on_time && inner[side] {
+        // What is asked of a column is asked of its equal too, where no row is kept that fails it.
+        let equal = |it: ColumnIx| key == Some(it) || join.on_time && it == time;
+        if inner[side] {
             let other = &self.inputs[1 - side];
             let asked = other.behind.iter().chain(&other.before).copied();
-            let asked = asked.filter(|it| it.column == time && *it != known(time));
+            let asked = asked.filter(|it| equal(it.column) && *it != known(it.column));
             let asked: Vec<Filter> = asked.collect();
             asked.into_iter().for_each(|it| super::push(&mut self.inputs[side], it));
         }

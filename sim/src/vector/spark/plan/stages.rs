@@ -12,8 +12,8 @@ use super::columns::{Columns, WINDOW_TIME};
 use super::reads::{self, Read};
 use super::{Refusal, Unmapped, foreign, refusal};
 use plimsoll_engine::plan::flow::{
-    self, Chain, DedupExpiry, DedupPlan, JoinKind, PairFilter, GlobalPlan, InputPlan, PanePlan, SessionPlan, StagePlan,
-    WindowStage,
+    self, Chain, DedupExpiry, DedupPlan, GlobalPlan, InputPlan, JoinKind, PairFilter, PanePlan,
+    SessionPlan, StagePlan, WindowStage,
 };
 use plimsoll_engine::plan::{Aggregate, LatePolicy, LateRule, WindowSpec};
 use plimsoll_engine::profile::Profile;
@@ -230,12 +230,15 @@ impl Mapping {
             self.fails.push(refusal::NO_TIME_WITHIN);
         }
         let is_read = |it: &str| {
-            read.as_ref().is_none_or(|read| read.contains(it)) || columns.iter().any(|key| key == it)
+            read.as_ref().is_none_or(|read| read.contains(it))
+                || columns.iter().any(|key| key == it)
         };
         let timed = self.event_time(is_read);
         let time = timed.as_ref().map(|it| self.place_of(it)).transpose()?;
         let expiry = match (&timed, time) {
-            (Some(it), _) if within && it.name == "window" => self.columns.read_as_a_number(it.delay),
+            (Some(it), _) if within && it.name == "window" => {
+                self.columns.read_as_a_number(it.delay)
+            }
             (Some(it), _) if within => DedupExpiry::After(it.delay),
             (Some(_), Some((at, _))) if found.contains(&at) => DedupExpiry::WithItsTime,
             _ => DedupExpiry::Never,

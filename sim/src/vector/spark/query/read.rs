@@ -4,8 +4,8 @@
 
 use super::super::super::{Errors, Node, Object};
 use super::{
-    Against, Agg, COMPARATORS, Filter, Function, Gap, Input, Join, JoinType, Operator, OutputMode, Policy,
-    Query, TimeColumn, Via, WatermarkOn,
+    Against, Agg, COMPARATORS, Filter, Function, Gap, Input, Join, JoinType, Operator, OutputMode,
+    Policy, Query, TimeColumn, Via, WatermarkOn,
 };
 
 /// Columns that an input may have beside `ts`, `k` and `v`.
