@@ -265,7 +265,7 @@ fn ranges(join: &Join) -> Vec<Range> {
     let equal = Range { lower: equal, upper: equal };
     let holds = |at: i64, open: bool| if open { at < 0 } else { at <= 0 };
     let within = join.lower.is_none_or(|it| holds(it, join.lower_open))
-        && join.upper.is_none_or(|it| holds(-it, join.upper_open));
+        && join.upper.is_none_or(|it| holds(it.saturating_neg(), join.upper_open));
     match (join.on_time, asked.lower.is_some() || asked.upper.is_some()) {
         (true, true) if !within => vec![asked, equal],
         (true, _) => vec![equal],
