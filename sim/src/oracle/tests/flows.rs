@@ -71,7 +71,7 @@ fn check_with(kind: Kind, names: &[&str]) {
     let active = check(kind);
     for name in names {
         let of = active.get(name).copied().unwrap_or(0);
-        assert!(10 <= of, "{kind:?}: {name} was for {of} plans: {active:#?}");
+        assert!(5 <= of, "{kind:?}: {name} was for {of} plans: {active:#?}");
     }
 }
 
