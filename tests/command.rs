@@ -249,6 +249,16 @@ fn a_folder_without_vectors_is_nothing_that_ran() {
 }
 
 #[test]
+fn a_folder_without_vectors_beside_one_that_has_some_is_named() {
+    let folder = folder("some_without_vectors");
+    fs::create_dir(folder.join("none")).expect("a folder can be made");
+    fs::create_dir(folder.join("some")).expect("a folder can be made");
+    fs::write(folder.join("some/v.json"), vector("{", "{")).expect("a file can be written");
+    let told = told(&folder, &["conform", "none", "some"]);
+    assert_snapshot!("some_without_vectors", told);
+}
+
+#[test]
 fn a_plan_under_the_rules_of_spark_is_refused_in_the_words_of_spark_too() {
     let plan = "[plan]\nprofile = \"spark-4\"\nwindow = \"tumbling(10min)\"\ndelay = \"-2min\"\n";
     let told = told_of("spark_words", "plan.toml", plan.as_bytes(), &["lint", "plan.toml"]);

@@ -82,9 +82,17 @@ fn the_vectors_of_spark_agree() {
 }
 
 #[test]
+fn the_recombined_vectors_of_spark_agree() {
+    check("recombined", RECOMBINED);
+}
+
+#[test]
 fn the_vectors_of_flink_agree() {
     check("flink", 147);
 }
+
+/// How many combinations were recorded that no other vector has.
+const RECOMBINED: usize = 127;
 
 /// One rule of a profile made another.
 type OtherRule = (&'static str, fn(&mut Profile));

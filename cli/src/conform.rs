@@ -37,7 +37,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     let (mut files, mut seen) = (Vec::new(), BTreeSet::new());
     for path in &args.paths {
         if path.is_dir() {
-            find(path, &mut seen, &mut files)?;
+            if !find(path, &mut seen, &mut files)? {
+                writeln!(console.err, "no vector was found in {}", path.display())?;
+            }
         } else if is_new(path, &mut seen)? {
             files.push(path.clone());
         }
@@ -60,23 +62,28 @@ fn is_new(path: &Path, seen: &mut BTreeSet<PathBuf>) -> Result<bool> {
     Ok(seen.insert(real))
 }
 
-/// All `.json` files below a folder that were not found before, in order.
-fn find(folder: &Path, seen: &mut BTreeSet<PathBuf>, files: &mut Vec<PathBuf>) -> Result<()> {
+/// All `.json` files below a folder that were not found before, in order. Says whether there is any,
+/// found before or not.
+fn find(folder: &Path, seen: &mut BTreeSet<PathBuf>, files: &mut Vec<PathBuf>) -> Result<bool> {
     if !is_new(folder, seen)? {
-        return Ok(());
+        return Ok(true);
     }
+    let mut any = false;
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut paths = entries.map(|it| it.map(|it| it.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            find(&path, seen, files)?;
-        } else if path.extension().is_some_and(|it| it == "json") && is_new(&path, seen)? {
-            files.push(path);
+            any |= find(&path, seen, files)?;
+        } else if path.extension().is_some_and(|it| it == "json") {
+            any = true;
+            if is_new(&path, seen)? {
+                files.push(path);
+            }
         }
     }
-    Ok(())
+    Ok(any)
 }
 
 /// How many agree, of how many.
@@ -154,9 +161,6 @@ impl Tally {
             for ((_, kind), it) in self.counts.iter().filter(|it| it.0.0 == engine) {
                 writeln!(console.out, "  {kind:<24} {:>4} of {:>4}", it.agree, it.of)?;
             }
-        }
-        if self.counts.is_empty() {
-            writeln!(console.err, "no vector was found")?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::console::Console;
 use crate::exit::{self, Exit};
 use crate::subject::{self, Worlds};
 use anyhow::Result;
+use plimsoll_sim::scenario::{World, embedded_world};
 use plimsoll_sim::shrink::{Limits, shrink};
 use plimsoll_sim::trace::Trace;
 use plimsoll_sim::verdict::Options;
@@ -35,6 +36,12 @@ pub(crate) struct Args {
 
 /// A plant that is not killed within so many seeds is a hole in the harness.
 const SEEDS: u64 = 2_000;
+
+/// The world of a seed in which a plant is looked for.
+fn world(plant: &Plant, seed: u64) -> World {
+    let home = plant.home().and_then(|it| embedded_world(it, seed));
+    home.unwrap_or_else(|| Worlds::Embedded.draw(seed).world)
+}
 
 /// How a plant ended.
 #[derive(Debug)]
@@ -74,7 +81,7 @@ fn ticked<T>(bar: &indicatif::ProgressBar, work: impl FnOnce() -> T) -> T {
 fn kill(plant: &'static Plant) -> Death {
     let mut slips = 0;
     for seed in 0..SEEDS {
-        let world = Worlds::Embedded.draw(seed).world;
+        let world = world(plant, seed);
         // Each in the worlds that it is made for: elsewhere it shows nothing, or shows itself to the
         // checks of other plants first.
         if plant.is_of_flows() != world.trace.plan.flow.is_some() {
@@ -113,7 +120,7 @@ fn prove(check: &'static str, plant: &'static Plant) -> Proof {
         exit::quietly(|| plant.breaks_alone(check, trace, options))
     };
     for seed in 0..SEEDS {
-        let world = Worlds::Embedded.draw(seed).world;
+        let world = world(plant, seed);
         if plant.is_of_flows() != world.trace.plan.flow.is_some() {
             continue;
         }

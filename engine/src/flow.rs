@@ -18,7 +18,7 @@ pub mod stage;
 use crate::late::InForce;
 use crate::operator::stage::StageOutput;
 use crate::output::{Fate, IgnoredWhy, Output, RowRecord, StageRecord, StepKind, StepRecord};
-use crate::plan::flow::FollowUp;
+use crate::plan::flow::{FollowUp, Says};
 use crate::plan::{Effective, OutputMode, Plan, flow};
 use crate::row::{ColumnKind, ItemId, PartitionId, RowBatch};
 use crate::time::{EventTime, ProcTime};
@@ -35,8 +35,8 @@ pub struct Flow {
     plan: flow::Flow,
     mode: OutputMode,
     effective: Effective,
-    /// For each stage and side whether the watermark speaks of its time.
-    links: Vec<[bool; 2]>,
+    /// In what the watermark has a say at each stage.
+    says: Vec<Says>,
     /// Columns that must be legal times.
     times: Vec<usize>,
     pub(crate) sources: Sources,
@@ -69,7 +69,7 @@ impl Flow {
         Self {
             mode: plan.output,
             effective,
-            links: flow.links(&plan.schema),
+            says: flow.says(&plan.schema),
             times: times.collect(),
             bounds: Bounds::new(&flow, effective, own, sources.in_force()),
             stages: flow.stages.iter().map(|it| Stage::new(it, &flow)).collect(),
@@ -167,8 +167,9 @@ impl Flow {
             return Some(Fate::TimeOutOfRange);
         }
         let guarded = self.sources.guard(partition, cells, at);
-        let filters = &self.plan.inputs[partition.input()].before;
-        let kept = filters.iter().all(|it| it.keeps(cells(it.column.0)));
+        let input = &self.plan.inputs[partition.input()];
+        let kept = input.before.iter().all(|it| it.keeps(cells(it.column.0)));
+        let goes_on = input.behind.iter().all(|it| it.keeps(cells(it.column.0)));
         if kept {
             self.note_time(cells);
         }
@@ -178,12 +179,15 @@ impl Flow {
         if !kept {
             return Some(Fate::Filtered);
         }
-        if guarded == GuardVerdict::CountOnly {
-            self.some_do_not_advance = true;
-            return Some(Fate::CountedNotAdvancing);
+        let believed = guarded != GuardVerdict::CountOnly;
+        if believed {
+            self.sources.show(partition, cells, id, at);
         }
-        self.sources.show(partition, cells, id, at);
-        None
+        if !goes_on {
+            return Some(Fate::Filtered);
+        }
+        self.some_do_not_advance |= !believed;
+        (!believed).then_some(Fate::CountedNotAdvancing)
     }
 
     /// Statistics of the step, over the first time column.
@@ -323,11 +327,12 @@ impl Flow {
         let removed = self.bounds.last_removed();
         let moved = removed.iter().zip(self.lines()).any(|(it, line)| *it < line.watermark);
         // An as-of join waits for the other side: without a link to it, no step without data helps.
-        let asks = |(stage, links): (&Stage, &[bool; 2])| {
-            let waits = !matches!(stage, Stage::AsOf(_)) || *links == [true; 2];
-            waits && stage.asks(self.mode)
+        let asks = |(stage, says): (&Stage, &Says)| match stage {
+            Stage::AsOf(it) => says.removes == [true; 2] && it.asks(self.mode),
+            Stage::Join(it) => it.asks(says.removes),
+            it => it.asks(self.mode),
         };
-        moved && self.stages.iter().zip(&self.links).any(asks)
+        moved && self.stages.iter().zip(&self.says).any(asks)
     }
 
     /// Groups, entries and stored rows of all stages.

@@ -87,12 +87,13 @@ pub struct JoinRules {
 }
 
 /// Spark: one watermark for both sides; t <= w is late, and a row leaves strictly after its bound,
-/// of several the loosest (spark-rules 3 and 5).
+/// of several the loosest (spark-rules 3 and 5), if both sides have a watermark
+/// (StreamingSymmetricHashJoinHelper, `getOneSideStateWatermarkPredicate`).
 const SPARK_JOIN: JoinRules = JoinRules {
     late: LateRule::EventInclusive,
     grace: Span::ZERO,
     expiry: Expiry { at_bound: false, with_grace: false, own_time: false, loosest: true },
-    sides: Sides::Combined,
+    sides: Sides::Both,
 };
 
 /// Flink: late iff t < w - 1 in our numbers, gone at its own time at the earliest, the millisecond of

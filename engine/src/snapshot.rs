@@ -13,6 +13,7 @@ pub mod envelope;
 #[cfg(test)]
 mod levels_tests;
 mod v1;
+mod v2;
 
 use crate::flow::Flow;
 use crate::flow::saved::{FlowState, Forgets};
@@ -23,6 +24,7 @@ use crate::operator::aggregate::saved::AggregateState;
 use crate::pipeline::ledger::Ledger;
 use crate::plan::Plan;
 use crate::plan::check::CheckedPlan;
+use crate::plan::flow::{DedupExpiry, StagePlan};
 pub use crate::plan::restore::{Memory, RestoreRules};
 use crate::row::Dictionary;
 use crate::time::ProcTime;
@@ -33,12 +35,12 @@ pub use envelope::SnapshotError;
 use serde::{Deserialize, Serialize};
 
 /// The version that this build writes; it reads all from 1 on.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// More steps are refused: nobody counts so far, and one more must not overflow.
 const STEPS_MAX: u64 = 1 << 62;
 
-/// Version 2.
+/// Version 3.
 #[derive(Debug, Serialize, Deserialize)]
 struct JobState {
     plan: Plan,
@@ -109,8 +111,9 @@ impl Job {
     }
 
     /// The same under a changed plan: a step with a name, because state means what the plan says. A
-    /// flow may change the delays of its marks and whether steps without data follow; everything
-    /// else must be as it was. The watermark that has been reached does not move back.
+    /// flow may change the delays of its marks and those after which a dedup forgets, and whether
+    /// steps without data follow; everything else must be as it was. The watermark that has been
+    /// reached does not move back, and what a dedup has is forgotten when it would have been.
     ///
     /// # Errors
     /// As [`restore`](Self::restore).
@@ -127,6 +130,15 @@ impl Job {
             for (old, new) in old.inputs.iter_mut().zip(&new.inputs) {
                 for (old, new) in old.marks.iter_mut().zip(&new.marks) {
                     old.delay = new.delay;
+                }
+            }
+            for stages in old.stages.iter_mut().zip(&new.stages) {
+                if let (StagePlan::Dedup(old), StagePlan::Dedup(new)) = stages {
+                    match (&mut old.expiry, new.expiry) {
+                        (DedupExpiry::After(old), DedupExpiry::After(new)) => *old = new,
+                        (DedupExpiry::At(old), DedupExpiry::At(new)) => *old = new,
+                        _ => {}
+                    }
                 }
             }
         }
@@ -220,12 +232,18 @@ fn refuse(expected: &'static str, found: String) -> SnapshotError {
 fn read(bytes: &[u8]) -> Result<JobState, SnapshotError> {
     let (version, payload) = envelope::open(bytes, VERSION)?;
     let no_state = |it: postcard::Error| refuse("the state of a job", it.to_string());
-    let (state, rest) = if version == 1 {
-        let (state, rest): (v1::JobStateV1, _) =
-            postcard::take_from_bytes(payload).map_err(no_state)?;
-        (state.into(), rest)
-    } else {
-        postcard::take_from_bytes::<JobState>(payload).map_err(no_state)?
+    let (state, rest) = match version {
+        1 => {
+            let (state, rest) =
+                postcard::take_from_bytes::<v1::JobStateV1>(payload).map_err(no_state)?;
+            (state.into(), rest)
+        }
+        2 => {
+            let (state, rest) =
+                postcard::take_from_bytes::<v2::JobStateV2>(payload).map_err(no_state)?;
+            (state.into(), rest)
+        }
+        _ => postcard::take_from_bytes::<JobState>(payload).map_err(no_state)?,
     };
     if rest.is_empty() {
         Ok(state)

@@ -95,7 +95,7 @@ pub struct VectorError {
 /// # Errors
 /// All that is wrong with it, at least one error.
 pub fn read(bytes: &[u8]) -> Result<Vector, Vec<VectorError>> {
-    let value = json::parse(bytes).map_err(|error| vec![error])?;
+    let value = json::parse(bytes)?;
     let mut errors = Errors::default();
     let vector = engine(&value, &mut errors).and_then(|engine| match engine {
         Engine::Spark => {

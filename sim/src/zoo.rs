@@ -125,6 +125,12 @@ impl Plant {
         self.killed_by.iter().all(|it| it.starts_with('L'))
     }
 
+    /// The embedded world in which it is looked for, where that is not all of them: partitions wait for
+    /// others in one of them only, and who only stands still shows in few continuations of it.
+    pub fn home(&self) -> Option<&'static str> {
+        (self.is_of_flows() && self.only_stands_still()).then_some("aligned_sources")
+    }
+
     /// Whether a violation of this name counts as its death by a check that it names.
     pub fn is_killed_by(&self, violation: &str) -> bool {
         let number = violation.split(' ').next().unwrap_or_default();

@@ -142,10 +142,9 @@ pub(super) fn any(seed: u64) -> Trace {
 fn plan(shape: Shape, inputs: usize, draw: &mut Draw) -> Plan {
     let delay = |draw: &mut Draw| Span(draw.pick(&[0, 0, 0, 1, 3, 6, 12]));
     let inputs: Vec<InputPlan> = (0..inputs)
-        .map(|it| InputPlan {
-            name: ["left", "right", "third"][it].to_owned(),
-            marks: vec![Mark { column: TIME, delay: delay(draw) }],
-            before: Vec::new(),
+        .map(|it| {
+            let marks = vec![Mark { column: TIME, delay: delay(draw) }];
+            InputPlan::of(["left", "right", "third"][it].to_owned(), marks)
         })
         .collect();
     let stages = stages::drawn(shape, draw);

@@ -21,11 +21,8 @@ const KEY: ColumnIx = ColumnIx(1);
 const VALUE: ColumnIx = ColumnIx(2);
 
 fn flow(inputs: &[(&str, Span)], stage: StagePlan) -> Plan {
-    let input = |(name, delay): &(&str, Span)| InputPlan {
-        name: (*name).to_owned(),
-        marks: vec![Mark { column: TIME, delay: *delay }],
-        before: Vec::new(),
-    };
+    let mark = |delay: &Span| Mark { column: TIME, delay: *delay };
+    let input = |(name, delay): &(&str, Span)| InputPlan::of((*name).to_owned(), vec![mark(delay)]);
     let minutes = Span::minutes(5);
     let plain = query::plan(minutes, minutes, LateRule::Event);
     let flow = Flow::of(inputs.iter().map(input).collect(), vec![stage]);

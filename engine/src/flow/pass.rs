@@ -13,6 +13,7 @@ use crate::late::InForce;
 use crate::operator::stage::{Pass, StageOutput};
 use crate::output::{EmissionKind, EmissionNote, Output, Remark, StageRecord, StepKind};
 use crate::plan::OutputMode;
+use crate::plan::flow::Says;
 use crate::row::{ItemId, RowBatch};
 use crate::time::EventTime;
 
@@ -99,12 +100,12 @@ impl Flow {
                     stateful_seen = true;
                 }
             }
-            let stage = &self.stages[at];
+            let (stage, removes) = (&self.stages[at], self.says[at].removes);
             let Reaching { late, chained, evict } = reaching;
             reaching = Reaching {
-                late: stage.passes(late),
-                chained: stage.passes(chained),
-                evict: stage.passes(evict),
+                late: stage.passes(late, removes),
+                chained: stage.passes(chained, removes),
+                evict: stage.passes(evict, removes),
             };
         }
         self.emit(out);
@@ -118,23 +119,24 @@ impl Flow {
     /// What judges and what removes at a stage, per side.
     fn bounds_of(&self, at: usize, reaching: &Reaching) -> (Lines, Lines) {
         let nothing = [EventTime::MIN; 2];
-        let ended = self.record.kind == StepKind::End;
-        // Only groups know modes: joins and dedup judge and forget in complete mode too.
-        if self.mode == OutputMode::Complete && !ended && self.plan.stages[at].is_grouping() {
-            return (nothing, nothing);
+        if self.record.kind == StepKind::End {
+            return (nothing, reaching.evict);
         }
-        let linked = |lines: Lines| {
-            [0, 1].map(
-                |side| {
-                    if ended || self.links[at][side] { lines[side] } else { EventTime::MIN }
-                },
-            )
+        let Says { judges, removes } = self.says[at];
+        let said = |says: [bool; 2], lines: Lines| {
+            [0, 1].map(|side| if says[side] { lines[side] } else { EventTime::MIN })
         };
-        let [one, other] = linked(reaching.evict);
         // A row of one side is removed by what the other side still promises.
+        let [one, other] = reaching.evict;
         let crossed = at == 0 && self.plan.joins();
-        let evict = if crossed { [other, one] } else { [one, other] };
-        (if ended { nothing } else { linked(reaching.late) }, evict)
+        let evict = said(removes, if crossed { [other, one] } else { [one, other] });
+        let late = said(judges, reaching.late);
+        // Only groups know modes: joins and dedup judge and forget in complete mode too.
+        if self.mode == OutputMode::Complete && self.plan.stages[at].is_grouping() {
+            let judged = self.plan.stages[at].judges_in_complete();
+            return (if judged { late } else { nothing }, nothing);
+        }
+        (late, evict)
     }
 
     /// What the last stage wrote, or without stages the rows as they are, is what comes out.

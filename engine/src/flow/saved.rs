@@ -65,7 +65,8 @@ impl Flow {
             flow.bounds.state = state.bounds;
         }
         if !stages {
-            flow.stages = state.stages;
+            let new = std::mem::take(&mut flow.stages).into_iter();
+            flow.stages = new.zip(state.stages).map(|(new, it)| new.with_state_of(it)).collect();
             if watermark {
                 flow.stages.iter_mut().for_each(Stage::watermark_lost);
             }

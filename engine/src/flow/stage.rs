@@ -51,13 +51,27 @@ impl Stage {
             StagePlan::Rename(..) | StagePlan::Compute(_) => Self::Same,
             StagePlan::Window(it) => Self::Window(Panes::new(it)),
             StagePlan::Session(it) => Self::Session(Sessions::new(it, flow.hindsight)),
-            StagePlan::Global(it) => Self::Global(Global::new(it)),
+            StagePlan::Global(it) => Self::Global(Global::new(it, flow.null_time)),
             StagePlan::Count(it) => Self::Count(Counted::new(it)),
             StagePlan::Dedup(it) => Self::Dedup(Dedup::new(it, flow.null_time, flow.hindsight)),
             StagePlan::Join(it) => {
-                Self::Join(Box::new(Join::new(it, flow.null_time, flow.hindsight)))
+                let judged =
+                    |side: usize| flow.inputs.get(side).map(|it| it.judged).unwrap_or_default();
+                let join = Join::new(it, flow.null_time, flow.hindsight);
+                Self::Join(Box::new(join.judging([0, 1].map(judged)).asking(&flow.pairs)))
             }
             StagePlan::AsOf(it) => Self::AsOf(Box::new(AsOf::new(it))),
+        }
+    }
+
+    /// This stage, without state, with the state of one from a snapshot that fits: what follows from
+    /// the plan alone is not in a snapshot, and a delay may have changed since.
+    pub fn with_state_of(self, saved: Self) -> Self {
+        match (self, saved) {
+            (Self::Global(new), Self::Global(saved)) => Self::Global(new.with_state_of(saved)),
+            (Self::Dedup(new), Self::Dedup(saved)) => Self::Dedup(new.with_state_of(saved)),
+            (Self::Join(new), Self::Join(saved)) => Self::Join(Box::new(new.with_state_of(*saved))),
+            (_, saved) => saved,
         }
     }
 
@@ -140,13 +154,14 @@ impl Stage {
             Self::Global(it) => it.asks(mode),
             Self::Count(it) => it.asks(mode),
             Self::Dedup(it) => it.asks(mode),
-            Self::Join(it) => it.asks(mode),
+            Self::Join(it) => it.asks([true; 2]),
             Self::AsOf(it) => it.asks(mode),
         }
     }
 
-    /// What it lets through of a watermark, by line.
-    pub fn passes(&self, lines: [EventTime; 2]) -> [EventTime; 2] {
+    /// What it lets through of a watermark, by line. `removes` says of which side a watermark removes
+    /// rows at all.
+    pub fn passes(&self, lines: [EventTime; 2], removes: [bool; 2]) -> [EventTime; 2] {
         if lines == [EventTime::MAX; 2] {
             return lines;
         }
@@ -157,7 +172,7 @@ impl Stage {
             Self::Global(it) => it.passes(lines[0]),
             Self::Count(it) => it.passes(lines[0]),
             Self::Dedup(it) => it.passes(lines[0]),
-            Self::Join(it) => it.passes(lines),
+            Self::Join(it) => it.passes(lines, removes),
             Self::AsOf(it) => it.passes(lines),
         };
         [one; 2]

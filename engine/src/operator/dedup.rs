@@ -3,7 +3,7 @@
 //! An entry is made by the first row of its kind, which is let through, and lasts as long as an equal
 //! row may still come that is not late (semantics 7). With the time among the columns (D1) that is
 //! until a row of that time would be late; within a delay (D2) until the time of the first row plus
-//! the delay; else for ever. Entries leave at the end of a pass: one whose time is up still drops the
+//! the delay, or until one instant for all; else for ever. Entries leave at the end of a pass: one whose time is up still drops the
 //! rows of that pass (spark-rules 3). A row is judged late before it is compared.
 //!
 //! Null is a value like others. Where a null time is the epoch, it is never late, and its entry lasts
@@ -112,6 +112,11 @@ impl Dedup {
         }
     }
 
+    /// With the entries of one from a snapshot; each keeps its expiry.
+    pub(crate) fn with_state_of(self, saved: Self) -> Self {
+        Self { live: saved.live, left: saved.left, ..self }
+    }
+
     /// How many entries there are.
     pub fn state_rows(&self) -> u64 {
         self.live.entries.len() as u64
@@ -190,6 +195,7 @@ impl Dedup {
             (DedupExpiry::After(delay), None) if self.plan.time.is_some() => {
                 (all(columns), EventTime(0) + delay)
             }
+            (DedupExpiry::At(when), _) => (all(columns), when),
             _ => (all(columns), EventTime::MAX),
         }
     }
@@ -206,7 +212,7 @@ impl Dedup {
             DedupExpiry::WithItsTime => {
                 late::last_on_time(plan.late, expiry, expiry + Span(1)) < evict
             }
-            DedupExpiry::After(_) => expiry <= evict,
+            DedupExpiry::After(_) | DedupExpiry::At(_) => expiry <= evict,
             DedupExpiry::Never => false,
         };
         let forgotten = |expiry: EventTime| expiry + *hindsight <= evict;

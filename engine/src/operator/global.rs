@@ -3,7 +3,8 @@
 //! Where one of the keys is the event time, a row is judged by it and its group leaves with it:
 //! `Event` late iff t < w, leaves iff t < evict; `EventInclusive` <= both times (Spark on a bare time
 //! column). Under other rules, and without such a key, nothing is late and all leaves at the end. A row
-//! whose key time is null has no time and is not taken.
+//! whose key time is null has no time and is not taken; where a null time is the epoch, it is a value
+//! like others, never late, and its group leaves at the end (Spark).
 //!
 //! Append mode writes a group when it leaves, in order of time, then key. Update mode writes what the
 //! pass changed, also what leaves in it; complete mode everything, and there nothing is late and
@@ -19,7 +20,7 @@ use super::grouping::shelf::Shelf;
 use super::grouping::{Key, Origin, cells_of, key_of, time_of};
 use super::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::output::{EmissionKind, EmissionNote};
-use crate::plan::flow::GlobalPlan;
+use crate::plan::flow::{GlobalPlan, NullTime};
 use crate::plan::{LateRule, OutputMode};
 use crate::time::{EventTime, Span};
 use serde::{Deserialize, Serialize};
@@ -29,14 +30,23 @@ use std::collections::BTreeSet;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Global {
     plan: GlobalPlan,
-    /// By their time; those without one under `MIN`, which is also their output time.
+    /// Known from the plan.
+    #[serde(skip)]
+    null_time: NullTime,
+    /// By their time; those without a key that is one under `MIN`, those whose key time is null under
+    /// `MAX`. The output time of both is `MIN`.
     groups: Shelf<Accumulators>,
 }
 
 impl Global {
     /// No groups yet.
-    pub fn new(plan: &GlobalPlan) -> Self {
-        Self { plan: plan.clone(), groups: Shelf::new() }
+    pub fn new(plan: &GlobalPlan, null_time: NullTime) -> Self {
+        Self { plan: plan.clone(), null_time, groups: Shelf::new() }
+    }
+
+    /// With the groups of one from a snapshot.
+    pub(crate) fn with_state_of(self, saved: Self) -> Self {
+        Self { groups: saved.groups, ..self }
     }
 
     /// Judges and counts the rows of a pass, evicts, writes.
@@ -107,12 +117,16 @@ impl Global {
             let mut time = EventTime::MIN;
             let key = key_of(batch, &self.plan.keys, row);
             if let Some((column, rule)) = self.plan.time {
-                let Some(own) = time_of(batch, column, row) else {
+                let own = time_of(batch, column, row);
+                let is_null = batch.columns[column.0].get(row).is_none();
+                if own.is_none() && !(is_null && self.null_time == NullTime::Epoch) {
                     out.judged.push(Judged { side: 0, row, verdict: StageVerdict::NoTime });
                     continue;
-                };
-                time = own;
-                if pass.mode != OutputMode::Complete
+                }
+                // Behind all others: it leaves last.
+                time = own.unwrap_or(EventTime::MAX);
+                if own.is_some()
+                    && pass.mode != OutputMode::Complete
                     && bound != EventTime::MIN
                     && behind(rule, time, bound)
                 {
@@ -176,6 +190,7 @@ fn write(
 ) {
     let mut cells = cells_of(key).to_vec();
     group.cells(&mut cells);
+    let time = if time.is_finite() { time } else { EventTime::MIN };
     origin.emit(&cells, EmissionNote { step: pass.step, kind, time, pane: 0 }, out);
 }
 
@@ -190,11 +205,17 @@ mod tests {
 
     fn by_time(rule: LateRule) -> Global {
         let aggregates = vec![Aggregate::Sum(VALUE)];
-        Global::new(&GlobalPlan { keys: vec![TIME, KEY], aggregates, time: Some((TIME, rule)) })
+        Global::new(
+            &GlobalPlan { keys: vec![TIME, KEY], aggregates, time: Some((TIME, rule)) },
+            NullTime::Nowhere,
+        )
     }
 
     fn by_key() -> Global {
-        Global::new(&GlobalPlan { keys: vec![KEY], aggregates: vec![Aggregate::Count], time: None })
+        Global::new(
+            &GlobalPlan { keys: vec![KEY], aggregates: vec![Aggregate::Count], time: None },
+            NullTime::Nowhere,
+        )
     }
 
     fn run(

@@ -11,8 +11,9 @@
 //! row (spark-rules 5); and a row that fails the condition on its own side never is. A null in `on`
 //! matches nobody, and such a row waits for its bound like others.
 //!
-//! Where a null time is the epoch, its row is stored, matches nobody and is written only at the end
-//! of input. With hindsight, rows that were published without a partner are remembered, and a late row
+//! Where a null time is the epoch, its row is stored and leaves only at the end of input, with the null
+//! row that it is owed. It meets whoever has its key where the join asks nothing of times; where the
+//! time is a key ([`Sides::Either`]), rows without one too; else nobody (Spark). With hindsight, rows that were published without a partner are remembered, and a late row
 //! that would have matched one is remarked.
 //!
 //! The output time of a pair is the larger time, that of a row alone (unmatched, semi) its own.
@@ -32,8 +33,8 @@ use crate::operator::joined::{Stored, Writer};
 use crate::operator::keyed::{Key, Keyed, Place};
 use crate::operator::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::output::{EmissionKind, RemarkKind};
-use crate::plan::OutputMode;
-use crate::plan::flow::{JoinKind, JoinPlan, NullTime};
+use crate::plan::LateRule;
+use crate::plan::flow::{JoinKind, JoinPlan, Judged as Judging, NullTime, PairFilter, Sides};
 use crate::row::{ColumnIx, ItemId, RowBatch};
 use crate::time::{EventTime, Span};
 use expiry::{Leaving, window_of};
@@ -44,6 +45,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Join {
     plan: JoinPlan,
+    /// Known from the plan: by what rows of each side are judged.
+    #[serde(skip)]
+    judged: [Judging; 2],
+    /// Known from the plan: what two rows must be to one another besides.
+    #[serde(skip)]
+    pairs: Vec<PairFilter>,
     null_time: NullTime,
     hindsight: Span,
     bounds: Bounds,
@@ -73,6 +80,11 @@ const fn owed(kind: JoinKind, side: usize) -> bool {
     }
 }
 
+/// The output time of a row that stands there: `MIN` where it has none.
+const fn told(standing: EventTime) -> EventTime {
+    if standing.is_finite() { standing } else { EventTime::MIN }
+}
+
 impl Join {
     /// Panics where the window is not tumbling; the plan check refuses such plans.
     pub fn new(plan: &JoinPlan, null_time: NullTime, hindsight: Span) -> Self {
@@ -81,6 +93,8 @@ impl Join {
             "both rows of a window join are in one window"
         );
         Self {
+            judged: Default::default(),
+            pairs: Vec::new(),
             null_time,
             hindsight,
             bounds: Bounds::tightest(&plan.ranges),
@@ -89,6 +103,21 @@ impl Join {
             arrived: 0,
             plan: plan.clone(),
         }
+    }
+
+    /// By what rows of each side are judged, where that is not their time.
+    pub fn judging(self, judged: [Judging; 2]) -> Self {
+        Self { judged, ..self }
+    }
+
+    /// Where two rows must be something to one another besides.
+    pub fn asking(self, pairs: &[PairFilter]) -> Self {
+        Self { pairs: pairs.to_vec(), ..self }
+    }
+
+    /// With the rows of one from a snapshot.
+    pub(crate) fn with_state_of(self, saved: Self) -> Self {
+        Self { sides: saved.sides, arrived: saved.arrived, ..self }
     }
 
     /// How many rows are stored.
@@ -104,22 +133,25 @@ impl Join {
         })
     }
 
-    /// Whether it ever evicts: at least one side has a bound. Joins know no modes.
-    pub const fn asks(&self, _mode: OutputMode) -> bool {
-        self.leaving.ever()
+    /// Whether it ever evicts, `removes` saying of which side a watermark does: at least one has a
+    /// bound. Joins know no modes.
+    pub const fn asks(&self, removes: [bool; 2]) -> bool {
+        removes[0] && self.leaving.ever(0) || removes[1] && self.leaving.ever(1)
     }
 
     /// What is let through of the watermarks of the left and of the right input.
-    pub fn passes(&self, watermarks: [EventTime; 2]) -> EventTime {
-        self.leaving.passes(watermarks)
+    pub fn passes(&self, watermarks: [EventTime; 2], removes: [bool; 2]) -> EventTime {
+        self.leaving.passes(watermarks, removes)
     }
 
     /// One pass.
     pub fn step(&mut self, pass: &Pass<'_>, out: &mut StageOutput) {
         let both = !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti);
         let mut writer = Writer::new(out, pass.step, both);
-        for (side, rows) in pass.sides.into_iter().enumerate() {
-            if let Some(rows) = rows {
+        let semi = self.plan.kind == JoinKind::Semi;
+        let right_first = semi && matches!(self.plan.sides, Sides::Both | Sides::Either);
+        for side in if right_first { [1, 0] } else { [0, 1] } {
+            if let Some(rows) = pass.sides[side] {
                 for row in 0..rows.len() {
                     self.observe(pass, side, rows, row, &mut writer);
                 }
@@ -130,9 +162,28 @@ impl Join {
         }
     }
 
+    /// Where a row stands among the others: at its time, or behind all where it has none and meets
+    /// somebody all the same.
+    fn standing(&self, time: Option<EventTime>) -> Option<EventTime> {
+        let timed = self.plan.window.is_some() || self.plan.sides != Sides::Either;
+        let meets = !timed || self.asks_nothing_of_times();
+        time.or(meets.then_some(EventTime::MAX))
+    }
+
+    fn asks_nothing_of_times(&self) -> bool {
+        self.plan.window.is_none() && self.bounds.lower.is_none() && self.bounds.upper.is_none()
+    }
+
     /// The times at which a row would find partners.
     fn partners(&self, side: usize, time: EventTime) -> (EventTime, EventTime) {
+        if self.asks_nothing_of_times() {
+            return (EventTime::MIN, EventTime::MAX);
+        }
+        if time == EventTime::MAX {
+            return (time, time);
+        }
         let (from, to) = self.bounds.partners(side, time);
+        let to = to.min(EventTime(i64::MAX - 1));
         match self.plan.window {
             None => (from, to),
             Some(spec) => {
@@ -152,9 +203,29 @@ impl Join {
     }
 
     /// The largest watermark at which a row is on time.
-    fn last_on_time(&self, time: EventTime) -> EventTime {
+    fn last_on_time(&self, side: usize, time: EventTime) -> EventTime {
+        let late = match self.judged[side] {
+            // The column is not what windows are cut on.
+            Judging::Column(_) if self.plan.late == LateRule::WindowEnd => LateRule::EventInclusive,
+            _ => self.plan.late,
+        };
         let end = self.plan.window.map_or(time + Span(1), |it| window_of(it, time).end);
-        late::last_on_time(self.plan.late, time + self.plan.grace, end)
+        late::last_on_time(late, time + self.plan.grace, end)
+    }
+
+    /// The time by which a row is judged; none: it is never late.
+    fn judged_by(
+        &self,
+        side: usize,
+        rows: &RowBatch,
+        row: usize,
+        time: Option<EventTime>,
+    ) -> Option<EventTime> {
+        match self.judged[side] {
+            Judging::ItsTime => time,
+            Judging::Column(it) => rows.columns[it.0].get(row).map(EventTime),
+            Judging::Nobody => None,
+        }
     }
 
     fn observe(
@@ -170,14 +241,16 @@ impl Join {
             writer.out.judged.push(Judged { side, row, verdict: StageVerdict::NoTime });
             return;
         }
-        if let Some(time) = time {
-            let (one, bound) = (self.last_on_time(time), pass.late[side]);
+        if let Some(judged) = self.judged_by(side, rows, row, time) {
+            let (one, bound) = (self.last_on_time(side, judged), pass.late[side]);
             if one < bound {
                 let verdict = StageVerdict::Late { bound, lost: 1, kept: 0, one, all: one };
                 writer.out.judged.push(Judged { side, row, verdict });
                 writer.out.tally.rows_dropped += 1;
                 writer.out.tally.groups_dropped += 1;
-                self.refute(side, rows, row, time, writer);
+                if let Some(time) = self.standing(time) {
+                    self.refute(side, rows, row, time, writer);
+                }
                 return;
             }
         }
@@ -189,7 +262,7 @@ impl Join {
             }
             return;
         }
-        let Some(time) = time else {
+        let Some(time) = self.standing(time) else {
             self.sides[side].timeless.push(new);
             writer.out.tally.updated += 1;
             return;
@@ -219,35 +292,47 @@ impl Join {
         writer: &mut Writer<'_>,
     ) {
         let times = self.partners(side, time);
+        let (pairs, own) = (&self.pairs, &new.cells);
+        let may = |other: &[Option<i64>]| {
+            let (left, right) = if side == 0 { (&own[..], other) } else { (other, &own[..]) };
+            pairs.iter().all(|it| it.keeps(left, right))
+        };
         let others = &mut self.sides[1 - side].rows;
+        let mut matched = false;
         match (self.plan.kind, side) {
             (JoinKind::Semi, 0) => {
-                new.matched = others.between(key, times).next().is_some();
-                if new.matched {
-                    writer.write(EmissionKind::Row, time, new, [Some(new), None]);
+                matched = others.between(key, times).any(|it| may(&it.1.cells));
+                if matched {
+                    writer.write(EmissionKind::Row, told(time), new, [Some(new), None]);
                 }
             }
             (JoinKind::Semi, _) => {
-                for (place, left) in others.take_between(key, times) {
-                    new.matched = true;
+                for (place, left) in others.take_between(key, times, |it| may(&it.cells)) {
+                    matched = true;
                     writer.out.tally.removed += 1;
-                    writer.write(EmissionKind::Row, place.time, new, [Some(&left), None]);
+                    writer.write(EmissionKind::Row, told(place.time), new, [Some(&left), None]);
                 }
             }
-            (JoinKind::Anti, 0) => new.matched = others.between(key, times).next().is_some(),
+            (JoinKind::Anti, 0) => {
+                matched = others.between(key, times).any(|it| may(&it.1.cells));
+            }
             (JoinKind::Anti, _) => {
-                others.between_mut(key, times).for_each(|(_, left)| left.matched = true);
+                let met = others.between_mut(key, times).filter(|it| may(&it.1.cells));
+                met.for_each(|(_, left)| left.matched = true);
             }
             (JoinKind::Inner | JoinKind::Left | JoinKind::Right | JoinKind::Full, _) => {
-                for (place, other) in others.between_mut(key, times) {
+                let met = others.between_mut(key, times).filter(|it| may(&it.1.cells));
+                for (place, other) in met {
                     other.matched = true;
-                    new.matched = true;
+                    matched = true;
                     let pair =
                         if side == 0 { [&*new, &*other] } else { [&*other, &*new] }.map(Some);
-                    writer.write(EmissionKind::Row, time.max(place.time), new, pair);
+                    let time = told(time).max(told(place.time));
+                    writer.write(EmissionKind::Row, time, new, pair);
                 }
             }
         }
+        new.matched = matched;
     }
 
     /// Remarks which published rows a late row would have matched.
@@ -260,7 +345,9 @@ impl Join {
         writer: &mut Writer<'_>,
     ) {
         let published = &self.sides[1 - side].published;
-        if published.len() == 0 || !self.passes_condition(side, rows, row) {
+        // Of rows that are gone only their keys are remembered.
+        let unknown = published.len() == 0 || !self.pairs.is_empty();
+        if unknown || !self.passes_condition(side, rows, row) {
             return;
         }
         let key = self.key(side, rows, row);
@@ -278,16 +365,18 @@ impl Join {
         let owed = owed(plan.kind, side);
         let it = &mut sides[side];
         let forgotten = |time| leaving.forgotten(side, time, *hindsight, evict);
-        while let Some((place, row)) = it.rows.pop_oldest_if(|t| leaving.gone(side, t, evict)) {
+        let ends = evict == EventTime::MAX;
+        let gone = |time| ends || leaving.gone(side, time, evict);
+        while let Some((place, row)) = it.rows.pop_oldest_if(gone) {
             writer.out.tally.removed += 1;
             if owed && !row.matched {
-                writer.unmatched(place.time, side, &row);
+                writer.unmatched(told(place.time), side, &row);
                 if !place.key.has_null() && Span::ZERO < *hindsight && !forgotten(place.time) {
                     it.published.insert(place, row.id);
                 }
             }
         }
-        if evict == EventTime::MAX {
+        if ends {
             for row in it.timeless.drain(..) {
                 writer.out.tally.removed += 1;
                 if owed {

@@ -117,15 +117,16 @@ impl<T> Keyed<T> {
         (from <= to).then(|| self.rows.range_mut(places(key, from, to))).into_iter().flatten()
     }
 
-    /// The same, taken out.
+    /// Those of them that are `wanted`, taken out.
     pub(crate) fn take_between(
         &mut self,
         key: &Key,
         (from, to): (EventTime, EventTime),
+        wanted: impl Fn(&T) -> bool,
     ) -> impl Iterator<Item = (Place, T)> {
         let Self { rows, by_time } = self;
         (from <= to)
-            .then(|| rows.extract_if(places(key, from, to), |_, _| true))
+            .then(|| rows.extract_if(places(key, from, to), move |_, it| wanted(it)))
             .into_iter()
             .flatten()
             .inspect(|(it, _)| {
@@ -195,7 +196,7 @@ mod tests {
     fn rows_leave_by_time_whatever_their_key_and_not_before_they_are_gone() {
         let mut rows = some_rows();
         let taken: Vec<_> = rows
-            .take_between(&Key::One(Some(1)), (EventTime(10), EventTime(10)))
+            .take_between(&Key::One(Some(1)), (EventTime(10), EventTime(10)), |_| true)
             .map(|it| it.1)
             .collect();
         assert_eq!(taken, ['a', 'd']);

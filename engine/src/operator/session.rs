@@ -16,7 +16,7 @@
 //!   Nothing is taken back (flink-rules 6). The panes of a session go on from the largest of its parts'.
 //!
 //! Update mode writes what was changed in the pass, also what leaves in it. Complete mode writes
-//! everything; there nothing is late and nothing leaves, not even for its span. The order is (end,
+//! everything; there nothing leaves, not even for its span, and rows are late only under `Proto`. The order is (end,
 //! start, key). A session written late, for its span or as an update is ascribed to its last row, else
 //! to the pass's cause.
 //!
@@ -169,7 +169,8 @@ impl Sessions {
         let mut dropped = BTreeSet::new();
         let Some(batch) = pass.sides[0] else { return touched };
         let complete = pass.mode == OutputMode::Complete;
-        let late = if complete { EventTime::MIN } else { pass.late[0] };
+        let judges = !complete || self.plan.late == SessionLate::Proto;
+        let late = if judges { pass.late[0] } else { EventTime::MIN };
         for row in 0..batch.len() {
             let own = match self.own(batch, row) {
                 Ok(own) => own,
@@ -185,7 +186,7 @@ impl Sessions {
                     StageVerdict::Late { bound: late, lost: 1, kept: 0, one: keeps, all: keeps };
                 out.judged.push(Judged { side: 0, row, verdict });
                 out.tally.rows_dropped += 1;
-                dropped.insert((key, own.start));
+                dropped.insert((batch.partitions[row].input(), key, own.start));
             } else {
                 self.count(Taken { batch, row, own, late }, key, &mut touched, out);
             }

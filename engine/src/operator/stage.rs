@@ -111,7 +111,7 @@ pub struct Tally {
     /// Rows late for all that they could have been counted into.
     pub rows_dropped: u64,
     /// (window, key) groups of late rows in this pass: rows of one group count once. For sessions
-    /// (key, time) pairs, for dedup and joins rows.
+    /// (input, key, time) triples, for dedup and joins rows.
     pub groups_dropped: u64,
     /// Duplicates.
     pub duplicates: u64,

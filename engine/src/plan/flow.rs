@@ -22,7 +22,8 @@
 //! ([`Chain`]); `Previous`: its late bound is what its predecessor let through of the value that evicted
 //! last before this pass.
 //! What lets through less: a join min(w_L, w_R, w_R - b', w_L + a') (the last two one less under
-//! `EventInclusive`, where rows stay at their bound and t <= w is late), a stage with allowed lateness l
+//! `EventInclusive`, where rows stay at their bound and t <= w is late; a side that keeps its rows for
+//! ever lets nothing through, or holds nothing back: [`Sides`]), a stage with allowed lateness l
 //! w - l, count and global windows nothing (-inf); everything else lets w through. +inf always passes.
 //! From what a join lets through its grace is taken off too; its a' and b' are those of its expiry; a
 //! window join lets through the start of the window that holds w. Within a pass groups are written by
@@ -32,21 +33,24 @@
 //! *Follow-up steps.* With [`FollowUp::WhenMoved`] a step of kind Data or Empty is followed by further
 //! Empty steps while W is ahead of the evict bound of the last step and a stage asks for one: windows,
 //! sessions and groups by keys alone (with a time among them or not) unless output=complete; dedup; a
-//! join with an expiry on at least one side; an as-of join with a link on both. With `sides=own` either side's line counts. None follows a
+//! join where the watermark removes rows of at least one side; an as-of join with a link on both. With `sides=own` either side's line counts. None follows a
 //! probe, or a piece of `available_now` but the last.
 //!
 //! *Fates.* A row that reaches no stateful stage is counted. First match: query stopped, partition
 //! finished, a time column out of range, from the future (guard), filtered, then what the first
 //! stateful stage says: no time, no gap, in no window, late, duplicate, counted. All but the first four
 //! kinds show their time to the marks of their input, filtered ones unless the filter stands before the
-//! watermark. A null time shows nothing or 0 ([`NullTime`]); as 0, dedup never takes it for late, and a
-//! join lets it go at +inf only, with its null row. Count windows take rows without a time. Windows,
-//! sessions and groups by a time take a time further than 2^62 ms from zero, which only a stage before
-//! them can write, for no time. A row of an input that the plan does not have is not applicable.
+//! watermark. A null time shows nothing or 0 ([`NullTime`]); as 0, dedup and a group by the time never
+//! take it for late, and a group and a join let it go at +inf only, a join with its null row. Count
+//! windows take rows without a time. Windows, sessions and groups by a time take a time further than
+//! 2^62 ms from zero, which only a stage before them can write, for no time. A row of an input that the
+//! plan does not have is not applicable. The watermark has a say in what a stage judges and removes only
+//! where it speaks of the time that counts there ([`Flow::says`]).
 //!
 //! *Writing.* Append: a group once, when it leaves. Update: at the end of a pass the groups that were
-//! changed in it. Complete: all groups at every Data, Empty and End step; no row is late for a group and
-//! no group evicted. Joins and dedup write at once and know no modes: they judge and forget in each.
+//! changed in it. Complete: all groups at every Data, Empty and End step; no group is evicted and no row
+//! late for one, except for a session under `proto`, which judges in each mode. Joins and dedup write at
+//! once and know no modes: they judge and forget in each.
 //!
 //! *Output columns.* Windows and sessions: `window_start`, `window_end`, `window_time` (= end - 1), then
 //! keys, then aggregates (an average is two columns, its sum and its count). Count windows: keys,
@@ -69,6 +73,7 @@ pub use grouping::{
     Carry, CountPlan, Gap, GlobalPlan, HoleRule, PanePlan, SessionLate, SessionPlan, Touching,
     WindowStage,
 };
+pub use link::Says;
 pub use matching::{
     AsOfPlan, DedupExpiry, DedupPlan, Edge, Expiry, JoinKind, JoinPlan, Range, Sides,
 };
@@ -94,6 +99,29 @@ pub struct Flow {
     /// How long what was published or forgotten is remembered, in event time behind its removal, only
     /// to report what contradicts it (split sessions, late duplicates, refuted null rows).
     pub hindsight: Span,
+    /// What a left and a right row of the join must be to one another besides. Where it asks for
+    /// something, nothing says which null rows a late row refutes.
+    pub pairs: Vec<PairFilter>,
+}
+
+/// A comparison of a column of a left row with one of a right row. Null fails every one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PairFilter {
+    /// The column on the left.
+    pub left: ColumnIx,
+    /// How.
+    pub compare: Compare,
+    /// The column on the right.
+    pub right: ColumnIx,
+}
+
+impl PairFilter {
+    /// Whether the rows of these cells may be a pair.
+    pub fn keeps(&self, left: &[Option<i64>], right: &[Option<i64>]) -> bool {
+        let Some(value) = right[self.right.0] else { return false };
+        let filter = Filter { column: self.left, compare: self.compare, value };
+        filter.keeps(left[self.left.0])
+    }
 }
 
 /// One input.
@@ -105,6 +133,30 @@ pub struct InputPlan {
     pub marks: Vec<Mark>,
     /// Rows that fail one of these are gone before the watermark sees them.
     pub before: Vec<Filter>,
+    /// Rows that fail one of these have shown their time, and go no further.
+    pub behind: Vec<Filter>,
+    /// By which time the rows of this input are judged late, where the first stage is a join.
+    pub judged: Judged,
+}
+
+/// By which time rows of a join are judged late. Matched in `operator/join.rs` and `plan/flow/link.rs`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Judged {
+    /// By the time that the join works on (semantics 6).
+    #[default]
+    ItsTime,
+    /// By this column, whatever the join works on; null is never late (Spark: the column of the mark).
+    /// Under `WindowEnd` it is late iff t + grace <= w, since no window is cut on it.
+    Column(ColumnIx),
+    /// Nobody is late (Spark, where nothing uses the column of the mark, so that it is not read).
+    Nobody,
+}
+
+impl InputPlan {
+    /// An input without filters.
+    pub const fn of(name: String, marks: Vec<Mark>) -> Self {
+        Self { name, marks, before: Vec::new(), behind: Vec::new(), judged: Judged::ItsTime }
+    }
 }
 
 /// One watermark of an input: w = m - delay over a column.
@@ -143,14 +195,17 @@ pub enum FollowUp {
     WhenMoved,
 }
 
-/// What a null event time is. Matched in `flow/source.rs` and `operator/dedup.rs`, `operator/join.rs`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// What a null event time is. Matched in `flow/source.rs` and `operator/dedup.rs`, `operator/global.rs`,
+/// `operator/join.rs`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum NullTime {
     /// It shows nothing to the watermark, and a stage that needs the time does not take the row.
+    #[default]
     Nowhere,
     /// It shows 0 to the watermark. Windows and sessions do not take it; dedup by time keeps it for
-    /// ever, dedup within a delay takes it for time 0; a join stores it for ever and never matches it
-    /// (spark-rules 1 and 3).
+    /// ever, as does a group by it; dedup within a delay takes it for time 0; a join stores it for ever
+    /// and matches it only where it asks nothing of times, or, where the time is a key
+    /// ([`Sides::Either`]), with another (spark-rules 1 and 3).
     Epoch,
 }
 
@@ -235,6 +290,7 @@ impl Flow {
             follow_up: FollowUp::Never,
             null_time: NullTime::Nowhere,
             hindsight: Span::ZERO,
+            pairs: Vec::new(),
         }
     }
 
@@ -260,6 +316,12 @@ impl StagePlan {
     /// Whether it keeps groups, and so knows output modes.
     pub const fn is_grouping(&self) -> bool {
         matches!(self, Self::Window(_) | Self::Session(_) | Self::Global(_) | Self::Count(_))
+    }
+
+    /// Whether rows are late for its groups in complete mode too: where sessions judge a row before
+    /// they look at what they keep (Spark).
+    pub const fn judges_in_complete(&self) -> bool {
+        matches!(self, Self::Session(SessionPlan { late: SessionLate::Proto, .. }))
     }
 
     /// Whether it keeps nothing between rows.

@@ -36,7 +36,7 @@ fn plan() -> CheckedPlan {
         hole: HoleRule::NoWindow,
     };
     let marks = vec![Mark { column: TS, delay: Span::ZERO }];
-    let input = InputPlan { name: "in".to_owned(), marks, before: Vec::new() };
+    let input = InputPlan::of("in".to_owned(), marks);
     let mut flow = Flow::of(vec![input], vec![StagePlan::Window(window)]);
     let (update, sampling, limit) = (Span(5), Sampling::Newest, Limit::Announced);
     flow.levels = Some(LevelsPlan {

@@ -209,6 +209,6 @@ fn join_notes(plan: &Plan, profile: &Profile) -> Option<String> {
     let mut delays = delays.map(|it| it.delay);
     let first = delays.next()?;
     let differ = delays.any(|it| it != first);
-    (differ && profile.join.sides == Sides::Combined)
+    (differ && profile.join.sides != Sides::Own)
         .then(|| "one watermark rules both sides of the join, whatever their delays".to_owned())
 }

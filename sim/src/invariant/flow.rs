@@ -20,7 +20,7 @@ mod words;
 
 use super::past::Scope;
 use plimsoll_engine::plan::OutputMode;
-use plimsoll_engine::plan::flow::{Flow, StagePlan};
+use plimsoll_engine::plan::flow::{Flow, Judged, Says, Sides, StagePlan};
 
 /// Traces with more items are not followed row by row.
 const ITEMS_UP_TO: usize = 2_000;
@@ -30,8 +30,10 @@ const ITEMS_UP_TO: usize = 2_000;
 pub struct FlowScope {
     /// The flow.
     pub flow: Flow,
-    /// For every stage and side, whether the watermark has a say.
+    /// For every stage and side, whether the watermark speaks of its time.
     pub links: Vec<[bool; 2]>,
+    /// For every stage, in what the watermark has a say.
+    pub says: Vec<Says>,
     /// Whether the trace is short enough to look at every row.
     pub short: bool,
 }
@@ -40,7 +42,25 @@ impl FlowScope {
     pub(super) fn new(trace: &crate::trace::Trace) -> Option<Self> {
         let flow = trace.plan.flow.clone()?;
         let links = flow.links(&trace.plan.schema);
-        Some(Self { flow, links, short: trace.items.len() <= ITEMS_UP_TO })
+        let says = flow.says(&trace.plan.schema);
+        Some(Self { flow, links, says, short: trace.items.len() <= ITEMS_UP_TO })
+    }
+
+    /// Whether whoever could meet what a join has removed is late: rows of one side leave only where
+    /// those of the other are judged, and by the time that the join works on; and none is left out
+    /// that a row of its own pass may meet.
+    fn removes_what_nobody_meets(&self) -> bool {
+        let Some(says) = self.says.first().filter(|_| self.flow.joins()) else { return true };
+        let all = |it: &StagePlan| match it {
+            StagePlan::Join(it) => matches!(it.sides, Sides::Own | Sides::Combined),
+            _ => true,
+        };
+        if !self.flow.stages.iter().all(all) {
+            return false;
+        }
+        let own =
+            |it: usize| self.flow.inputs.get(it).is_none_or(|it| it.judged == Judged::ItsTime);
+        (0..2).all(|it| !says.removes[it] || says.judges[1 - it] && own(1 - it))
     }
 
     /// The first stage that keeps anything, and where it stands.

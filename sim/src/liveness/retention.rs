@@ -38,6 +38,8 @@ fn by(stage: &StagePlan, gap: Span) -> Span {
         }
         StagePlan::Dedup(it) => match it.expiry {
             DedupExpiry::After(it) => it + Span(1),
+            // How far that is nobody says; `everything_leaves` asks for another.
+            DedupExpiry::At(_) => Span(1),
             DedupExpiry::WithItsTime | DedupExpiry::Never => Span(1),
         },
         StagePlan::Join(it) => {
@@ -97,16 +99,18 @@ fn origin(flow: &Flow, stage: usize, column: ColumnIx) -> Option<ColumnIx> {
 /// # Errors
 /// What is missing for it.
 pub(super) fn everything_leaves(trace: &Trace, flow: &Flow) -> Result<(), &'static str> {
-    let links = flow.links(&trace.plan.schema);
     let mut reaches = true;
-    for (stage, linked) in flow.stages.iter().zip(links) {
-        let gone = reaches && leaves(stage, linked);
+    for (stage, says) in flow.stages.iter().zip(flow.says(&trace.plan.schema)) {
+        let gone = reaches && leaves(stage, says.removes);
         if !stage.is_stateless() && !gone {
             return Err("state that the watermark removes");
         }
         reaches &= lets_through(stage);
     }
-    let stores = |it: &StagePlan| matches!(it, StagePlan::Dedup(_) | StagePlan::Join(_));
+    let stores = |it: &StagePlan| match it {
+        StagePlan::Global(it) => it.time.is_some(),
+        it => matches!(it, StagePlan::Dedup(_) | StagePlan::Join(_)),
+    };
     let null_left = |it: &StagePlan| match it {
         StagePlan::Join(it) => matches!(it.kind, JoinKind::Right | JoinKind::Full),
         _ => false,
@@ -122,7 +126,10 @@ fn leaves(stage: &StagePlan, linked: [bool; 2]) -> bool {
     match stage {
         StagePlan::Window(_) | StagePlan::Session(_) => linked[0],
         StagePlan::Global(GlobalPlan { time, .. }) => time.is_some() && linked[0],
-        StagePlan::Dedup(it) => it.expiry != DedupExpiry::Never && it.time.is_some() && linked[0],
+        StagePlan::Dedup(it) => {
+            let leaves = !matches!(it.expiry, DedupExpiry::Never | DedupExpiry::At(_));
+            leaves && it.time.is_some() && linked[0]
+        }
         StagePlan::Join(it) => linked == [true; 2] && is_bounded(it),
         StagePlan::AsOf(_) => linked == [true; 2],
         StagePlan::Count(_) => false,

@@ -95,6 +95,7 @@ impl FlowOracle {
         let source = Source::new(plan, &flow);
         let stages = stages(plan, &flow);
         let evicted = source.values();
+        let acts = links::follow(plan, &flow);
         Self {
             mode: plan.output,
             effective: plan.watermark.as_ref().map(|it| it.effective),
@@ -103,7 +104,7 @@ impl FlowOracle {
             stopped: false,
             queue: Vec::new(),
             schedule: Schedule::new(plan.trigger, trace.clock),
-            chained: Chained::new(&flow, evicted),
+            chained: Chained::new(&flow, acts, evicted),
             stateful: flow.stages.iter().position(|it| !it.is_stateless()),
             source,
             stages,
@@ -389,7 +390,6 @@ impl FlowOracle {
 /// The stages, empty.
 fn stages(plan: &Plan, flow: &Flow) -> Vec<Box<dyn Stage>> {
     let links = links::follow(plan, flow);
-    let (mode, null, hindsight) = (plan.output, flow.null_time, flow.hindsight);
-    let build = |(it, acts): (_, &_)| stage::build(it, *acts, mode, null, hindsight);
+    let build = |(it, acts): (_, &_)| stage::build(it, *acts, flow, plan.output);
     flow.stages.iter().zip(&links).map(build).collect()
 }

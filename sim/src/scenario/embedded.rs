@@ -116,6 +116,13 @@ pub fn sweep_scenario(entropy: &Entropy<'_>) -> &'static Scenario {
     if is_of_a_flow(entropy) { flow_scenario(entropy) } else { default_scenario(entropy) }
 }
 
+/// The world of a seed in the embedded scenario of this name.
+pub fn embedded_world(name: &str, seed: u64) -> Option<World> {
+    let (_, text) = EMBEDDED.iter().find(|it| it.0 == name)?;
+    let scenario = Scenario::parse(text).ok()?;
+    Some(scenario.world_from(&Entropy::from_seed(seed)))
+}
+
 /// The plain world of a seed.
 pub fn default_world(seed: u64) -> World {
     let entropy = Entropy::from_seed(seed);

@@ -10,7 +10,9 @@ mod stages;
 use super::plan::of_plan;
 use super::{Edit, Edits, Pass};
 use crate::trace::{Item, Trace};
-use plimsoll_engine::plan::flow::{Chain, Flow, FollowUp, NullTime, Policy};
+use plimsoll_engine::plan::flow::{
+    Chain, Filter, Flow, FollowUp, InputPlan, Judged, NullTime, Policy,
+};
 use plimsoll_engine::plan::levels::{AlignmentPlan, LevelsPlan, Limit, Sampling};
 use plimsoll_engine::plan::{Effective, Plan, Trigger};
 use plimsoll_engine::row::PartitionId;
@@ -21,7 +23,9 @@ use plimsoll_engine::watermark::levels::Steer;
 pub(super) const PASS: Pass = Pass { name: "flow", edits, run: |search| search.sweep(edits) };
 
 /// Rules and their plain values.
-const PLAIN: [fn(&mut Plan); 11] = [
+const PLAIN: [fn(&mut Plan); 13] = [
+    |it| flow(it, |it| it.pairs.clear()),
+    |it| flow(it, |it| it.inputs.iter_mut().for_each(|it| it.judged = Judged::ItsTime)),
     |it| {
         flow(it, |it| it.levels = None);
         it.watermark.iter_mut().for_each(|it| it.effective = Effective::Row);
@@ -69,14 +73,19 @@ fn edits(trace: &Trace) -> Edits<'_> {
     Box::new(inputs(trace, flow).chain(plans))
 }
 
-/// Without one filter before a watermark.
+/// Without one filter before a watermark or behind it.
 fn filters<'t>(trace: &'t Trace, flow: &'t Flow) -> impl Iterator<Item = Plan> + 't {
-    let all = flow.inputs.iter().enumerate();
-    let all = all.flat_map(|(input, it)| (0..it.before.len()).map(move |at| (input, at)));
-    all.map(|(input, at)| {
+    type Filters = fn(&mut InputPlan) -> &mut Vec<Filter>;
+    const OF: [Filters; 2] = [|it| &mut it.before, |it| &mut it.behind];
+    let all = (0..flow.inputs.len()).flat_map(|input| OF.map(|of| (input, of)));
+    let all = all.flat_map(|(input, of)| {
+        let count = of(&mut flow.inputs[input].clone()).len();
+        (0..count).map(move |at| (input, of, at))
+    });
+    all.map(|(input, of, at)| {
         let mut plan = trace.plan.clone();
         if let Some(it) = &mut plan.flow {
-            it.inputs[input].before.remove(at);
+            of(&mut it.inputs[input]).remove(at);
         }
         plan
     })

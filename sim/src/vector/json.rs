@@ -7,6 +7,8 @@
 //! Invariant: an integer is handed out only if the text of the number is one, within i64; no number
 //! passes through floating point.
 
+mod unique;
+
 use super::VectorError;
 use serde_json::{Map, Value};
 use std::str::from_utf8;
@@ -222,8 +224,14 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// Bytes as one JSON value.
-pub(super) fn parse(bytes: &[u8]) -> Result<Value, VectorError> {
+/// Bytes as one JSON value in which no object gives a name twice.
+pub(super) fn parse(bytes: &[u8]) -> Result<Value, Vec<VectorError>> {
+    let (value, text) = value(bytes).map_err(|error| vec![error])?;
+    let twice = unique::given_twice(text);
+    if twice.is_empty() { Ok(value) } else { Err(twice) }
+}
+
+fn value(bytes: &[u8]) -> Result<(Value, &str), VectorError> {
     let broken = |place: String, found: String| VectorError {
         place,
         expected: "one JSON value in UTF-8".to_owned(),
@@ -232,12 +240,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, VectorError> {
     let text = from_utf8(bytes).map_err(|error| {
         broken(format!("byte {}", error.valid_up_to()), "a byte that is not UTF-8".to_owned())
     })?;
-    serde_json::from_str(text).map_err(|error| {
+    let value = serde_json::from_str(text).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());
         let text = error.to_string();
         let reason = text.split(" at line ").next().unwrap_or_default();
         broken(place, reason.to_owned())
-    })
+    })?;
+    Ok((value, text))
 }
 
 #[cfg(test)]
@@ -295,8 +304,15 @@ mod tests {
 
     #[test]
     fn text_that_is_no_json_has_a_line_and_a_column() {
-        let error = parse(b"{\"a\": 1,\n}").expect_err("broken");
-        assert_eq!(error.place, "line 2, column 1");
-        assert_eq!(parse(b"\"\xff\"").expect_err("no UTF-8").place, "byte 1");
+        let place = |it| parse(it).expect_err("broken")[0].place.clone();
+        assert_eq!(place(b"{\"a\": 1,\n}"), "line 2, column 1");
+        assert_eq!(place(b"\"\xff\""), "byte 1");
+    }
+
+    #[test]
+    fn a_field_that_is_given_twice_is_an_error_and_not_the_last_one() {
+        let errors = parse(b"{\"a\": {\"b\": 1, \"b\": 1}}").expect_err("two of them");
+        let text: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(text, ["a.b: expected one field of this name, found another one"]);
     }
 }

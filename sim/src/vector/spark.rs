@@ -18,7 +18,7 @@ mod steps;
 pub use compare::{Found, compare};
 pub use expect::{Batch, EmittedRow, Failure, OperatorCounts, Phase, Record};
 pub use query::{
-    Agg, COMPARATORS, Comparator, Filter, Function, Gap, Input, Join, JoinType, Operator,
+    Against, Agg, COMPARATORS, Comparator, Filter, Function, Gap, Input, Join, JoinType, Operator,
     OutputMode, Policy, Query, TimeColumn, Via, WatermarkOn,
 };
 pub use run::{run, run_under};

@@ -35,7 +35,7 @@ pub const PLANTS: &[Plant] = &[
             on_join(it, |it| {
                 it.sides = match it.sides {
                     Sides::Own => Sides::Combined,
-                    Sides::Combined => Sides::Own,
+                    Sides::Combined | Sides::Both | Sides::Either => Sides::Own,
                 };
             });
         },

@@ -101,7 +101,7 @@ fn as_flow(plan: &Plan) -> Result<Plan, No> {
     }));
     let mark = plan.watermark.as_ref().map(|it| Mark { column: it.column, delay: it.delay });
     let (name, marks) = ("in".to_owned(), mark.into_iter().collect());
-    let input = InputPlan { name, marks, before: Vec::new() };
+    let input = InputPlan::of(name, marks);
     let flow = Some(Flow::of(vec![input], stages));
     Ok(Plan { lineage: Vec::new(), operator: None, flow, ..plan.clone() })
 }

@@ -13,7 +13,7 @@
 
 use crate::late;
 use crate::operator::join::range::Bounds;
-use crate::plan::flow::JoinPlan;
+use crate::plan::flow::{JoinPlan, Sides};
 use crate::plan::{LateRule, WindowSpec};
 use crate::time::{EventTime, Span};
 use crate::window::Window;
@@ -36,6 +36,9 @@ pub(crate) struct Leaving {
     /// How much less is let through of a bound at which rows still stay, where a value is one that is
     /// late itself (`EventInclusive`): the next stage must not take what stays for late.
     short: Span,
+    /// Known from the plan: whether a side without a bound holds nothing back.
+    #[serde(skip)]
+    unbounded_passes: bool,
 }
 
 /// The window of a tumbling grid that holds a time.
@@ -63,12 +66,13 @@ impl Leaving {
             window: plan.window,
             grace,
             waited,
+            unbounded_passes: matches!(plan.sides, Sides::Both | Sides::Either),
         }
     }
 
-    /// Whether a watermark ever removes rows.
-    pub(crate) const fn ever(&self) -> bool {
-        self.window.is_some() || self.after[0].is_some() || self.after[1].is_some()
+    /// Whether a watermark ever removes rows of a side.
+    pub(crate) const fn ever(&self, side: usize) -> bool {
+        self.window.is_some() || self.after[side].is_some()
     }
 
     /// The bound of a row of `side`; none: it stays.
@@ -103,18 +107,22 @@ impl Leaving {
     /// the time of what is written and for the time columns of both sides. A row stays while its
     /// bound is not passed, l.t >= w_R - b'; where t <= w is late, what is let through is one less
     /// (`chained_join_then_window`).
-    pub(crate) fn passes(&self, watermarks: [EventTime; 2]) -> EventTime {
+    ///
+    /// A side without a bound may still match whatever is stored, so it lets nothing through, unless
+    /// it is said to hold nothing back ([`Sides::Both`]).
+    pub(crate) fn passes(&self, watermarks: [EventTime; 2], removes: [bool; 2]) -> EventTime {
         let [left, right] = watermarks;
         let least = left.min(right);
         if let Some(spec) = self.window {
             let open = least - self.grace;
             return if open.is_finite() { window_of(spec, open).start } else { open };
         }
-        let stored = |other: EventTime, after: Option<Span>| match after {
+        let stored = |other: EventTime, side: usize| match self.after[side] {
+            Some(_) if self.unbounded_passes && !removes[side] => EventTime::MAX,
             Some(it) => other - it - self.short,
-            None if least == EventTime::MAX => EventTime::MAX,
+            None if self.unbounded_passes || least == EventTime::MAX => EventTime::MAX,
             None => EventTime::MIN,
         };
-        (least - self.grace).min(stored(right, self.after[0])).min(stored(left, self.after[1]))
+        (least - self.grace).min(stored(right, 0)).min(stored(left, 1))
     }
 }

@@ -69,7 +69,7 @@ fn case(draw: &mut Draw) -> Case {
         late: LateRule::Event,
         grace: Span(draw.pick(&[0, 0, 0, 4])),
         expiry: Expiry::EXACT,
-        sides: crate::plan::flow::Sides::Own,
+        sides: Sides::Own,
         late_policy: LatePolicy::Drop,
     };
     let sides = draw.pick(&[(By::Side, By::Side), (By::Side, By::Min), (By::Min, By::Min)]);
@@ -287,7 +287,7 @@ fn run(case: &Case, draw: &mut Draw) -> Seen {
         });
         // What is let through: of what evicted.
         let of = if case.expiry == By::Side { [evict[1], evict[0]] } else { evict };
-        let passes = join.passes(of);
+        let passes = join.passes(of, [true; 2]);
         assert!(evicted.map(|it| it.0) <= evict.map(|it| it.0) && passed <= passes);
         (passed, evicted) = (passes, evict);
         if end {

@@ -156,10 +156,10 @@ fn rows_without_a_bound_stay_until_the_end_of_input() {
     join.take(&[row(0, 0, 10, 1), row(1, 1, 10, 2)]);
     assert_eq!(join.evict(i64::MAX - 1), "0+");
     assert_eq!(join.evict(i64::MAX), "+1");
-    assert!(join.0.asks(OutputMode::Append));
+    assert!(join.0.asks([true; 2]));
     assert!(
         !Join::new(&JoinPlan { ranges: vec![], ..plan }, NullTime::Nowhere, Span(0))
-            .asks(OutputMode::Append)
+            .asks([true; 2])
     );
 }
 
@@ -245,7 +245,8 @@ fn a_late_row_refutes_the_null_rows_that_it_would_have_prevented() {
 #[test]
 fn what_is_let_through_is_the_least_of_both_watermarks_and_both_bounds() {
     let at = |l, r| [EventTime(l), EventTime(r)];
-    let passes = |plan: &JoinPlan, w| Join::new(plan, NullTime::Nowhere, Span::ZERO).passes(w).0;
+    let passes =
+        |plan: &JoinPlan, w| Join::new(plan, NullTime::Nowhere, Span::ZERO).passes(w, [true; 2]).0;
     let both = plan(JoinKind::Inner, range(-3, 10));
     assert_eq!(passes(&both, at(100, 100)), 90);
     assert_eq!(passes(&both, at(100, 120)), 97);

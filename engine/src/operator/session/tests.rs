@@ -240,6 +240,19 @@ fn update_writes_what_the_pass_changed_once_and_complete_everything() {
 }
 
 #[test]
+fn in_complete_mode_a_row_is_late_only_where_it_is_judged_before_it_is_merged() {
+    for (late, counted) in
+        [(SessionLate::Event, 3), (SessionLate::Merged, 3), (SessionLate::Proto, 2)]
+    {
+        let mut it = sessions(late);
+        let of = [(1, 0, 1, 1), (2, 95, 1, 2), (3, 93, 1, 4)];
+        let made = run(&mut it, &of, 100, 100, OutputMode::Complete);
+        assert_eq!(made.judged().len(), 3 - counted, "{late:?}");
+        assert_eq!(made.out.tally.removed, 0, "nothing leaves");
+    }
+}
+
+#[test]
 fn times_and_gaps_at_the_ends_of_their_ranges_are_taken() {
     for late in [SessionLate::Event, SessionLate::Proto, SessionLate::Merged] {
         let gap = Gap::Column(VALUE);

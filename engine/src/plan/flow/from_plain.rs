@@ -46,11 +46,7 @@ impl Plan {
             }));
         }
         let mark = |it: &crate::plan::WatermarkPlan| Mark { column: it.column, delay: it.delay };
-        let input = InputPlan {
-            name: INPUT.to_owned(),
-            marks: self.watermark.iter().map(mark).collect(),
-            before: Vec::new(),
-        };
+        let input = InputPlan::of(INPUT.to_owned(), self.watermark.iter().map(mark).collect());
         Some(Self {
             lineage: Vec::new(),
             operator: None,

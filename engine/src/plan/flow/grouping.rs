@@ -114,7 +114,7 @@ pub enum Gap {
 pub enum SessionLate {
     /// t + l < w.
     Event,
-    /// t + gap + l <= w, before merging (Spark).
+    /// t + gap + l <= w, before merging; in complete mode too (Spark).
     Proto,
     /// end + l <= w, after merging (Flink, Kafka).
     Merged,

@@ -5,13 +5,23 @@
 //! leaves before the end. Renaming keeps the link, a projection keeps it for what it keeps
 //! (`watermark_column_renamed`, `watermark_column_recomputed_append`); of several watermarks on one
 //! input the last one counts (`watermark_twice_other_column`). Windows hand it on to their end and
-//! their time, dedup to the same column, joins to both times, a global group to its time key.
+//! their time, dedup to the same column, joins to both times (or whatever column their inputs have it on,
+//! [`Sides::Both`] and [`Sides::Either`]), a global group to its time key.
 //!
 //! Invariant: the link of a stage depends on the plan alone.
 
-use super::{Flow, GlobalPlan, JoinKind, StagePlan};
+use super::{Flow, GlobalPlan, JoinKind, Judged, Sides, StagePlan};
 use crate::row::{ColumnIx, Schema};
 use std::collections::BTreeSet;
+
+/// In what the watermark has a say, per side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Says {
+    /// Whether it judges rows.
+    pub judges: [bool; 2],
+    /// Whether it removes what is kept of them.
+    pub removes: [bool; 2],
+}
 
 /// Columns of which the watermark speaks.
 type Linked = BTreeSet<ColumnIx>;
@@ -34,6 +44,40 @@ impl Flow {
             sides[0] = handed_on(stage, &sides, here, input.columns.len());
         }
         links
+    }
+}
+
+impl Flow {
+    /// For every stage in what the watermark has a say: where it speaks of the time, but in a join
+    /// rows may be judged by another one ([`Judged`]), and are removed by the other side's ([`Sides`]).
+    pub fn says(&self, input: &Schema) -> Vec<Says> {
+        let links = self.links(input);
+        let says = |(stage, here): (&StagePlan, [bool; 2])| match stage {
+            StagePlan::Join(it) => {
+                let judges = [0, 1].map(|side| self.judges(side, here[side]));
+                let removes = match it.sides {
+                    Sides::Own | Sides::Combined => [here[1], here[0]],
+                    Sides::Both => [here[1] && judges[0], here[0] && judges[1]],
+                    Sides::Either => [here[0] || here[1]; 2],
+                };
+                Says { judges, removes }
+            }
+            StagePlan::AsOf(_) => Says { judges: here, removes: [here[1], here[0]] },
+            _ => Says { judges: here, removes: here },
+        };
+        self.stages.iter().zip(links).map(says).collect()
+    }
+
+    /// Whether rows of a side are judged by a column that the watermark of their input is on.
+    fn judges(&self, side: usize, its_time: bool) -> bool {
+        let input = self.inputs.get(side);
+        match input.map_or(Judged::ItsTime, |it| it.judged) {
+            Judged::ItsTime => its_time,
+            Judged::Nobody => false,
+            Judged::Column(column) => {
+                input.and_then(|it| it.marks.last()).is_some_and(|it| it.column == column)
+            }
+        }
     }
 }
 
@@ -80,8 +124,14 @@ fn handed_on(stage: &StagePlan, sides: &[Linked; 2], here: [bool; 2], columns: u
         | StagePlan::Count(_) => Linked::new(),
         StagePlan::Join(it) => {
             let both = !matches!(it.kind, JoinKind::Semi | JoinKind::Anti);
-            let left = here[0].then_some(it.time[0]);
-            let right = (here[1] && both).then_some(ColumnIx(columns + it.time[1].0));
+            let [left, right] = [0, 1].map(|side| match it.sides {
+                // What is let through holds for the time that the join works on alone.
+                Sides::Own | Sides::Combined => {
+                    here[side].then_some(it.time[side]).into_iter().collect()
+                }
+                Sides::Both | Sides::Either => sides[side].clone(),
+            });
+            let right = right.into_iter().filter(|_| both).map(|at| ColumnIx(columns + at.0));
             left.into_iter().chain(right).collect()
         }
         StagePlan::AsOf(it) => here[0].then_some(it.time[0]).into_iter().collect(),
@@ -99,7 +149,7 @@ mod tests {
         let column = |name: &str| ColumnSpec { name: name.to_owned(), kind: ColumnKind::Time };
         let schema = Schema { columns: vec![column("ts"), column("other")] };
         let marks = vec![Mark { column: ColumnIx(0), delay: Span::ZERO }];
-        let input = InputPlan { name: "in".to_owned(), marks, before: Vec::new() };
+        let input = InputPlan::of("in".to_owned(), marks);
         let flow = Flow::of(vec![input], stages);
         flow.links(&schema).into_iter().map(|it| it[0]).collect()
     }

@@ -5,7 +5,7 @@
 use super::Filter;
 use crate::plan::{LatePolicy, LateRule, WindowSpec};
 use crate::row::ColumnIx;
-use crate::time::Span;
+use crate::time::{EventTime, Span};
 use serde::{Deserialize, Serialize};
 
 /// Drops rows whose columns were seen before (semantics 7).
@@ -33,6 +33,9 @@ pub enum DedupExpiry {
     After(Span),
     /// Never: grows without bound.
     Never,
+    /// All at one instant, whatever their times, and those made later at once: when evict >= this
+    /// (Spark, within a delay behind a window: it takes the window's column for a number).
+    At(EventTime),
 }
 
 /// A join of two inputs (semantics 6): r.t - l.t within all of `ranges`, equal `on`, same window.
@@ -124,13 +127,21 @@ impl Expiry {
         Self { at_bound: false, with_grace: true, own_time: false, loosest: false };
 }
 
-/// Whose watermark judges and removes in a join. Matched in `flow/bounds.rs`.
+/// Whose watermark judges and removes in a join. Matched in `flow/bounds.rs` and `plan/flow/link.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Sides {
     /// A row is judged by its own input's w and removed by the other's.
     Own,
-    /// Both by the one W of the policy.
+    /// Both by the one W of the policy, where it speaks of the time of the other side.
     Combined,
+    /// As `Combined`, and rows of a side are removed only where W speaks of them too. A side that keeps
+    /// its rows for ever holds nothing back of what the join lets through, although rows that match
+    /// them may then be late behind it; and a semi join takes the right rows of a pass first, so
+    /// that left rows of it miss those that are evictable already (Spark, by a range).
+    Both,
+    /// As `Both`, but both are removed where W speaks of the time of either (Spark, where the time or
+    /// its window is a key).
+    Either,
 }
 
 /// The latest right row at or before each left row, within a tolerance.

@@ -178,11 +178,13 @@ pub enum Code {
     WatermarkRedefined,
     /// Of several watermarks on one input only the last reaches the stages.
     WatermarkReplaced,
+    /// A join of which no two rows are a pair, and whose rows leave all the same.
+    JoinMatchesNobody,
 }
 
 impl Code {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 83] = [
+    pub const ALL: [Self; 84] = [
         Self::NegativeDelay,
         Self::NegativeSpan,
         Self::SpanOutOfRange,
@@ -266,6 +268,7 @@ impl Code {
         Self::UpdatesSuppressed,
         Self::WatermarkRedefined,
         Self::WatermarkReplaced,
+        Self::JoinMatchesNobody,
     ];
 
     /// Its number and its name.
@@ -354,6 +357,7 @@ impl Code {
             Self::UpdatesSuppressed => ("P127", "updates-suppressed"),
             Self::WatermarkRedefined => ("P128", "watermark-redefined"),
             Self::WatermarkReplaced => ("P129", "watermark-replaced"),
+            Self::JoinMatchesNobody => ("P130", "join-matches-nobody"),
         }
     }
 

@@ -14,8 +14,8 @@ use super::super::words::time;
 use super::super::{Invariant, Observation};
 use super::followed;
 use plimsoll_engine::output::StageRecord;
-use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{Chain, StagePlan};
+use plimsoll_engine::plan::{LateRule, OutputMode};
 use plimsoll_engine::time::{EventTime, Span};
 
 /// I24.
@@ -48,6 +48,9 @@ pub(in super::super) fn late(scope: &Scope) -> Result<Box<dyn Invariant>, &'stat
     };
     if behind.clone().any(inclusive) {
         return Err("later stages at which a time that equals the bound is on time");
+    }
+    if !flow.removes_what_nobody_meets() {
+        return Err("a join that lets through no more than it may still write");
     }
     let graceful = |it: &StagePlan| matches!(it, StagePlan::Join(it) if it.grace != Span::ZERO);
     if flow.flow.stages.iter().any(graceful) {
@@ -89,7 +92,11 @@ pub(in super::super) fn handed(scope: &Scope) -> Result<Box<dyn Invariant>, &'st
     if stages < 2 {
         return Err("several stages");
     }
-    let linked = flow.links.iter().map(|it| it.contains(&true)).collect();
+    let linked = flow.says.iter().map(|it| it.removes.contains(&true)).collect();
+    let keeps = |it: &StagePlan| scope.mode == OutputMode::Complete && it.judges_in_complete();
+    if flow.flow.stages.iter().any(keeps) {
+        return Err("stages that judge by what has removed");
+    }
     Ok(Box::new(Handed { linked, evict: vec![scope.initial; stages] }))
 }
 

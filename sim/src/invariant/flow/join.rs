@@ -25,7 +25,11 @@ type Cells = Vec<Option<i64>>;
 
 /// The join, where it is the whole flow and writes pairs.
 pub(super) fn alone(scope: &Scope) -> Result<&JoinPlan, &'static str> {
-    match followed(scope)?.flow.stages.as_slice() {
+    let flow = &followed(scope)?.flow;
+    if !flow.pairs.is_empty() {
+        return Err("a join that asks nothing of pairs besides keys and times");
+    }
+    match flow.stages.as_slice() {
         [StagePlan::Join(it)] if !matches!(it.kind, JoinKind::Semi | JoinKind::Anti) => Ok(it),
         _ => Err("a join alone that writes pairs"),
     }
@@ -158,7 +162,7 @@ impl Invariant for Sound {
 
 pub(in super::super) fn complete(scope: &Scope) -> Result<Box<dyn Invariant>, &'static str> {
     let plan = alone(scope)?;
-    if !pairs_are_complete(plan) {
+    if !pairs_are_complete(plan) || !followed(scope)?.removes_what_nobody_meets() {
         return Err("an expiry that keeps every row until its last partner is late");
     }
     Ok(Box::new(Complete(Tally::new(plan))))

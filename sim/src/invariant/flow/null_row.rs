@@ -9,6 +9,7 @@
 use super::super::past::{Past, Scope};
 use super::super::words::time;
 use super::super::{Invariant, Observation};
+use super::followed;
 use super::join::{Tally, alone, pair};
 use super::past::{FlowRow, Taken, stage_of};
 use super::words;
@@ -33,19 +34,20 @@ fn outer(scope: &Scope) -> Result<&JoinPlan, &'static str> {
 
 fn exact(scope: &Scope) -> Result<&JoinPlan, &'static str> {
     let plan = outer(scope)?;
-    if pairs_are_complete(plan) { Ok(plan) } else { Err("an outer join with an exact expiry") }
+    let exact = pairs_are_complete(plan) && followed(scope)?.removes_what_nobody_meets();
+    if exact { Ok(plan) } else { Err("an outer join with an exact expiry") }
 }
 
 pub(in super::super) fn once(scope: &Scope) -> Result<Box<dyn Invariant>, &'static str> {
     let plan = exact(scope)?;
-    let links = scope.flow.as_ref().map_or([false; 2], |it| it.links[0]);
+    let removes = scope.flow.as_ref().map_or([false; 2], |it| it.says[0].removes);
     let tally = Tally::new(plan);
-    Ok(Box::new(Once { links, tally, met: Default::default(), evict: [EventTime::MIN; 2] }))
+    Ok(Box::new(Once { removes, tally, met: Default::default(), evict: [EventTime::MIN; 2] }))
 }
 
 #[derive(Debug)]
 struct Once {
-    links: [bool; 2],
+    removes: [bool; 2],
     tally: Tally,
     /// Rows that have met somebody.
     met: [BTreeSet<Vec<Option<i64>>>; 2],
@@ -59,7 +61,7 @@ impl Once {
         let by = self.evict[side];
         by == EventTime::MAX
             || !pairs::passes_alone(&self.tally.plan, side, cells)
-            || self.links[1 - side] && leaves(&self.tally.plan, side, cells, by)
+            || self.removes[side] && leaves(&self.tally.plan, side, cells, by)
     }
 }
 

@@ -84,9 +84,8 @@ impl Bound {
                 }
             }
             (StagePlan::Global(it), _) => {
-                let Some(time) = it.time.and_then(|it| cells[it.0.0]).map(EventTime) else {
-                    return;
-                };
+                // A group of no time stays.
+                let time = it.time.and_then(|it| cells[it.0.0]).map_or(EventTime::MAX, EventTime);
                 self.groups.insert((time, key(&it.keys)));
             }
             _ => self.rows.push((side, cells.to_vec())),
@@ -112,6 +111,7 @@ impl Bound {
                 let own = it.time.and_then(|it| cells[it.0]).map(EventTime);
                 match (it.expiry, own) {
                     (DedupExpiry::Never, _) => true,
+                    (DedupExpiry::At(when), _) => w < when,
                     (DedupExpiry::After(delay), own) => {
                         w < own.unwrap_or(EventTime(0)) + delay || it.time.is_none()
                     }

@@ -2,7 +2,8 @@
 //!
 //! The first stateful stage has the bounds of the step; behind it every stage sees what the one
 //! before lets through: a join the least of w_L, w_R, w_R - b' and w_L + a' (the last two less the
-//! grace where it counts for the expiry, and one less where a row stays at a bound at which it is late), a stage with allowed lateness l w - l, count and global windows nothing;
+//! grace where it counts for the expiry, and one less where a row stays at a bound at which it is late; a side
+//! whose rows never leave counts as -inf, or under `both` and `either` not at all), a stage with allowed lateness l w - l, count and global windows nothing;
 //! +inf always passes.
 //!
 //! Readings. b' and a' of a join are those by which its rows leave (`loosest`, `own_time`);
@@ -14,6 +15,7 @@
 //! Source: semantics 9.
 
 use super::join::{Reach, window_start};
+use super::links::Acts;
 use super::source::Values;
 use plimsoll_engine::plan::LateRule;
 use plimsoll_engine::plan::flow::{Chain, Flow, Sides, StagePlan};
@@ -51,12 +53,18 @@ impl Given {
 #[derive(Debug)]
 pub(super) struct Chained {
     evicted: Vec<[EventTime; 2]>,
+    acts: Vec<Acts>,
 }
 
 impl Chained {
-    pub(super) fn new(flow: &Flow, initial: Values) -> Self {
-        let bounds = along(flow, initial);
-        Self { evicted: bounds }
+    pub(super) fn new(flow: &Flow, acts: Vec<Acts>, initial: Values) -> Self {
+        let bounds = along(flow, &acts, initial);
+        Self { evicted: bounds, acts }
+    }
+
+    /// As before the first pass.
+    pub(super) fn begin_anew(&mut self, flow: &Flow, initial: Values) {
+        self.evicted = along(flow, &self.acts, initial);
     }
 
     /// The bounds of every stage in this pass.
@@ -66,11 +74,11 @@ impl Chained {
             self.evicted = vec![evict; flow.stages.len()];
             return vec![Bounds { late, evict }; flow.stages.len()];
         }
-        let evicts = along(flow, given.evict);
+        let evicts = along(flow, &self.acts, given.evict);
         let lates = match flow.chain {
-            Chain::Same => along(flow, given.late),
+            Chain::Same => along(flow, &self.acts, given.late),
             Chain::Previous => {
-                let first = along(flow, given.late);
+                let first = along(flow, &self.acts, given.late);
                 let mut late = self.evicted.clone();
                 let upto = first_stateful(flow).map_or(flow.stages.len(), |it| it + 1);
                 late[..upto].copy_from_slice(&first[..upto]);
@@ -108,21 +116,21 @@ fn sides(flow: &Flow) -> Sides {
 }
 
 /// What reaches each stage of one value: w_L and w_R at a join, twice the same elsewhere.
-fn along(flow: &Flow, value: Values) -> Vec<[EventTime; 2]> {
+fn along(flow: &Flow, acts: &[Acts], value: Values) -> Vec<[EventTime; 2]> {
     let mut now = match sides(flow) {
         Sides::Own => value.own,
-        Sides::Combined => [value.all; 2],
+        Sides::Combined | Sides::Both | Sides::Either => [value.all; 2],
     };
     let mut all = Vec::with_capacity(flow.stages.len());
-    for stage in &flow.stages {
+    for (stage, acts) in flow.stages.iter().zip(acts) {
         all.push(now);
-        now = [through(stage, now); 2];
+        now = [through(stage, acts.removes, now); 2];
     }
     all
 }
 
 /// What a stage lets through.
-fn through(stage: &StagePlan, [left, right]: [EventTime; 2]) -> EventTime {
+fn through(stage: &StagePlan, removes: [bool; 2], [left, right]: [EventTime; 2]) -> EventTime {
     let least = left.min(right);
     match stage {
         StagePlan::Join(it) => {
@@ -136,11 +144,17 @@ fn through(stage: &StagePlan, [left, right]: [EventTime; 2]) -> EventTime {
             let stays = it.late == LateRule::EventInclusive && !it.expiry.at_bound;
             let grace = if it.expiry.with_grace { it.grace.0 } else { 0 };
             let more = i128::from(stays) + i128::from(grace);
-            let less =
-                |w: EventTime, by: Option<i128>| by.map_or(EventTime::MIN, |by| back(w, by + more));
-            back(least, it.grace.0.into())
-                .min(less(right, reach.upper))
-                .min(less(left, reach.lower.map(|it| -it)))
+            let unbounded = matches!(it.sides, Sides::Both | Sides::Either);
+            let less = |side: usize, w: EventTime, by: Option<i128>| match by {
+                Some(by) if removes[side] || !unbounded => back(w, by + more),
+                _ if unbounded => EventTime::MAX,
+                _ => EventTime::MIN,
+            };
+            back(least, it.grace.0.into()).min(less(0, right, reach.upper)).min(less(
+                1,
+                left,
+                reach.lower.map(|it| -it),
+            ))
         }
         StagePlan::Window(it) => least - it.lateness,
         StagePlan::Session(it) => least - it.lateness,

@@ -64,6 +64,7 @@ impl Dedup {
         match self.plan.expiry {
             _ if evict == EventTime::MAX => true,
             DedupExpiry::Never => false,
+            DedupExpiry::At(when) => when <= evict,
             _ if it.time.is_none() => false,
             DedupExpiry::WithItsTime => self.behind(time(), evict),
             DedupExpiry::After(delay) => time() + delay <= evict,
@@ -75,6 +76,7 @@ impl Dedup {
         let time = it.time.unwrap_or(EventTime::MIN);
         match self.plan.expiry {
             DedupExpiry::After(delay) => time + delay,
+            DedupExpiry::At(when) => when,
             DedupExpiry::WithItsTime | DedupExpiry::Never => time,
         }
     }

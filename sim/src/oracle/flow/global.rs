@@ -1,14 +1,15 @@
 //! Groups by keys alone, in one global window.
 //!
-//! Readings. Where one key is the event time, a row without one is not taken, under either rule for
-//! null times. The other groups, and those of a time that is not linked, leave when +inf removes.
+//! Readings. Where one key is the event time, a row without one is not taken, or where a null time is
+//! the epoch it is never late. Its group, the other groups, and those of a time that is not linked, leave
+//! when +inf removes.
 //!
 //! Invariant: a group's rows came since it left last.
 
 use super::aggregate;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, grouped_by};
 use plimsoll_engine::output::EmissionKind;
-use plimsoll_engine::plan::flow::GlobalPlan;
+use plimsoll_engine::plan::flow::{GlobalPlan, NullTime};
 use plimsoll_engine::plan::{LateRule, OutputMode};
 use plimsoll_engine::time::EventTime;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,13 +21,14 @@ pub(super) struct Global {
     evicts: bool,
     /// Whether anything ever leaves in this mode.
     leaves: bool,
+    null: NullTime,
     /// Rows by key.
     groups: BTreeMap<Cells, Vec<Cells>>,
 }
 
 impl Global {
-    pub(super) fn new(plan: &GlobalPlan, evicts: bool, leaves: bool) -> Self {
-        Self { plan: plan.clone(), evicts, leaves, groups: BTreeMap::new() }
+    pub(super) fn new(plan: &GlobalPlan, evicts: bool, leaves: bool, null: NullTime) -> Self {
+        Self { plan: plan.clone(), evicts, leaves, null, groups: BTreeMap::new() }
     }
 
     /// The time of a key, where it has one.
@@ -63,7 +65,10 @@ impl Stage for Global {
         for (at, row) in given.sides[0].iter().enumerate() {
             let key = aggregate::key(&row.cells, &self.plan.keys);
             let time = self.time(&key);
-            if self.plan.time.is_some() && time.is_none() {
+            let column = self.plan.time.map(|it| it.0);
+            let is_value =
+                self.null == NullTime::Epoch && column.is_some_and(|it| row.cells[it.0].is_none());
+            if column.is_some() && time.is_none() && !is_value {
                 out.judged.push((0, at, Verdict::NoTime));
                 continue;
             }

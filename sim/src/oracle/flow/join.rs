@@ -1,17 +1,18 @@
 //! Joins: every pair of rows is tried, in the pass in which its later row is taken.
 //!
-//! Left rows come first, in order, then right rows. A row is stored until the rule of its side
+//! Left rows come first, in order, then right rows (a semi join under `both` and `either` takes the
+//! right ones first). A row is stored until the rule of its side
 //! removes it; a pair needs the earlier row to be stored. Under an exact expiry that is every pair of
 //! admitted rows that the condition allows.
 //!
 //! Readings. The order of fates: no time, late, then the condition on a side alone. Under
-//! [`NullTime::Epoch`] a row without a time is stored, meets nobody, and only +inf removes it, with
+//! [`NullTime::Epoch`] a row without a time is stored, and only +inf removes it, with
 //! the null row that it is owed. The grace counts for a window's expiry, but not under
 //! `WindowEnd`. A left row
 //! that semi has written is gone at once; under anti a matched left row stays until its bound. The
 //! time of a semi, anti or null row is that of its one row. Partners of a row are written in the order
-//! of their times, and so is what leaves in one pass, left rows first. A side is judged where its own time is linked
-//! to a watermark, and leaves where the other's is.
+//! of their times, and so is what leaves in one pass, left rows first. By which column a side is judged says its
+//! input; one without a value there is not late.
 //!
 //! Invariant: a row gets at most one null row, and none once it has met somebody. Source: semantics 6.
 
@@ -19,12 +20,13 @@ mod reach;
 
 pub(super) use reach::{Reach, leaves_window, window_start, within};
 
+use super::links::Acts;
 use super::pairs;
 use super::published::Memory;
 use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::LateRule;
-use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, NullTime};
+use plimsoll_engine::plan::flow::{Flow, JoinKind, JoinPlan, Judged, NullTime, PairFilter, Sides};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
 
@@ -34,7 +36,9 @@ const LEFT: usize = 0;
 #[derive(Debug)]
 pub(super) struct Join {
     plan: JoinPlan,
-    acts: [bool; 2],
+    judged: [Judged; 2],
+    pairs: Vec<PairFilter>,
+    acts: Acts,
     null: NullTime,
     stored: [Vec<Stored>; 2],
     unmatched: [Memory<Stored>; 2],
@@ -50,18 +54,30 @@ struct Stored {
 }
 
 impl Join {
-    pub(super) fn new(plan: &JoinPlan, acts: [bool; 2], null: NullTime, hindsight: Span) -> Self {
+    pub(super) fn new(
+        plan: &JoinPlan,
+        flow: &Flow,
+        acts: Acts,
+        null: NullTime,
+        hindsight: Span,
+    ) -> Self {
         let stored = Default::default();
         let unmatched = [Memory::new(hindsight), Memory::new(hindsight)];
-        Self { plan: plan.clone(), acts, null, stored, unmatched }
+        let judged =
+            [0, 1].map(|it: usize| flow.inputs.get(it).map_or(Judged::ItsTime, |it| it.judged));
+        let (plan, pairs) = (plan.clone(), flow.pairs.clone());
+        Self { plan, judged, pairs, acts, null, stored, unmatched }
     }
 
     fn writes_pairs(&self) -> bool {
         !matches!(self.plan.kind, JoinKind::Semi | JoinKind::Anti)
     }
 
-    fn is_late(&self, time: EventTime, w: EventTime) -> bool {
+    fn is_late(&self, side: usize, time: EventTime, w: EventTime) -> bool {
         match self.plan.late {
+            LateRule::WindowEnd if matches!(self.judged[side], Judged::Column(_)) => {
+                time + self.plan.grace <= w
+            }
             LateRule::WindowEnd => reach::window_end(&self.plan, time).is_some_and(|it| it <= w),
             LateRule::EventInclusive => time + self.plan.grace <= w,
             LateRule::Event | LateRule::Frame => time + self.plan.grace < w,
@@ -95,11 +111,12 @@ impl Join {
         let mut gone = Vec::new();
         // Partners in the order of their times, then of their arrival.
         let mut order: Vec<_> = (0..others.len()).collect();
-        order.sort_by_key(|at| others[*at].time);
+        order.sort_by_key(|at| others[*at].time.unwrap_or(EventTime::MAX));
         for at in order {
             let other = &mut others[at];
             let (left, right) = if side == LEFT { (&row, &*other) } else { (&*other, &row) };
-            if !pairs::meets(&self.plan, &left.cells, &right.cells) {
+            let asked = self.pairs.iter().all(|it| it.keeps(&left.cells, &right.cells));
+            if !asked || !pairs::meets(&self.plan, &left.cells, &right.cells) {
                 continue;
             }
             match self.plan.kind {
@@ -135,7 +152,7 @@ impl Join {
 
     /// A dropped row contradicts the null rows of those that it would have met.
     fn refute(&self, side: usize, row: &Stored, out: &mut Happening) {
-        for (it, certain) in self.unmatched[1 - side].iter() {
+        for (it, certain) in self.unmatched[1 - side].iter().filter(|_| self.pairs.is_empty()) {
             let (left, right) = if side == LEFT { (row, it) } else { (it, row) };
             if pairs::meets(&self.plan, &left.cells, &right.cells) {
                 out.remarks.push((row.id, RemarkKind::Refuted { unmatched: it.id }, certain));
@@ -152,12 +169,14 @@ impl Join {
 
 impl Stage for Join {
     fn pass(&mut self, given: &Pass<'_>, out: &mut Happening) {
-        let judging = [LEFT, 1].map(|it| given.bound(self.acts[it], given.late[it]));
-        let evict = [LEFT, 1].map(|it| given.bound(self.acts[1 - it], given.evict[it]));
+        let judging = [LEFT, 1].map(|it| given.bound(self.acts.judges[it], given.late[it]));
+        let evict = [LEFT, 1].map(|it| given.bound(self.acts.removes[it], given.evict[it]));
         for side in [LEFT, 1] {
             self.unmatched[side].removes(evict[side]);
         }
-        for side in [LEFT, 1] {
+        let semi = self.plan.kind == JoinKind::Semi;
+        let right_first = semi && matches!(self.plan.sides, Sides::Both | Sides::Either);
+        for side in if right_first { [1, LEFT] } else { [LEFT, 1] } {
             for (at, row) in given.sides[side].iter().enumerate() {
                 let time = row.cells[self.plan.time[side].0].map(EventTime);
                 let (id, partition, cells) = (row.id, row.partition, row.cells.clone());
@@ -166,7 +185,12 @@ impl Stage for Join {
                     out.judged.push((side, at, Verdict::NoTime));
                     continue;
                 }
-                if let Some(time) = time.filter(|it| self.is_late(*it, judging[side])) {
+                let by = match self.judged[side] {
+                    Judged::ItsTime => time,
+                    Judged::Column(it) => row.cells[it.0].map(EventTime),
+                    Judged::Nobody => None,
+                };
+                if let Some(time) = by.filter(|it| self.is_late(side, *it, judging[side])) {
                     let bound = judging[side];
                     out.groups_dropped += 1;
                     out.judged.push((side, at, Verdict::Late { time, bound, lost: 1, kept: 0 }));
@@ -199,11 +223,12 @@ impl Stage for Join {
     }
 
     fn acts(&self) -> [[bool; 2]; 2] {
-        [self.acts, [self.acts[1], self.acts[0]]]
+        [self.acts.judges, self.acts.removes]
     }
 
     fn asks(&self) -> bool {
-        self.acts.contains(&true) && Reach::of(&self.plan).expires(&self.plan)
+        let reach = Reach::of(&self.plan);
+        [LEFT, 1].iter().any(|it| self.acts.removes[*it] && reach.expires(&self.plan, *it))
     }
 
     fn bounds_begin_anew(&mut self) {

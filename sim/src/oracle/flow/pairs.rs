@@ -5,11 +5,14 @@
 //! leaving at the bound asks for `EventInclusive`; in windows the grace counts unless the window's end
 //! judges. `own_time` and `loosest` only keep rows longer.
 //!
+//! Rows without a time meet whoever the key allows where nothing is asked of times, and one another where
+//! the time is a key (`either`).
+//!
 //! Invariant: functions of the plan and of cells alone. Source: semantics 6.
 
 use super::join::{Reach, leaves_window, within};
 use plimsoll_engine::plan::LateRule;
-use plimsoll_engine::plan::flow::{JoinKind, JoinPlan};
+use plimsoll_engine::plan::flow::{JoinKind, JoinPlan, Sides};
 use plimsoll_engine::time::EventTime;
 
 type Cells = [Option<i64>];
@@ -21,12 +24,18 @@ pub fn time(plan: &JoinPlan, side: usize, cells: &Cells) -> Option<EventTime> {
 
 /// Whether a left and a right row are a pair.
 pub fn meets(plan: &JoinPlan, left: &Cells, right: &Cells) -> bool {
-    let (Some(l), Some(r)) = (time(plan, 0, left), time(plan, 1, right)) else { return false };
+    let asks = plan.window.is_some()
+        || plan.ranges.iter().any(|it| it.lower.is_some() || it.upper.is_some());
+    let timely = match (time(plan, 0, left), time(plan, 1, right)) {
+        (Some(l), Some(r)) => within(plan, l, r),
+        (None, None) if plan.window.is_none() && plan.sides == Sides::Either => true,
+        _ => !asks,
+    };
     let equal = |a: Option<i64>, b: Option<i64>| a.is_some() && a == b;
     plan.on.iter().all(|(a, b)| equal(left[a.0], right[b.0]))
         && passes_alone(plan, 0, left)
         && passes_alone(plan, 1, right)
-        && within(plan, l, r)
+        && timely
 }
 
 /// Whether a row meets the condition on its side alone.

@@ -9,7 +9,6 @@
 //! Invariant: a restart that loses nothing changes nothing. Source: *Restart* in [`crate::trace`].
 
 use super::FlowOracle;
-use super::bounds::Chained;
 use crate::trace::Trace;
 use plimsoll_engine::plan::restore::{Memory, RestoreRules};
 
@@ -19,7 +18,8 @@ impl FlowOracle {
         self.source.forget(rules, self.now);
         if rules.watermark == Memory::Lost {
             let first = self.source.values();
-            (self.chained, self.evicted) = (Chained::new(&self.flow, first), first);
+            self.chained.begin_anew(&self.flow, first);
+            self.evicted = first;
             self.stages.iter_mut().for_each(|it| it.bounds_begin_anew());
         }
         if rules.windows == Memory::Lost {

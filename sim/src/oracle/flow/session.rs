@@ -9,7 +9,7 @@
 //! the largest number among the session's rows. A session that became too long is written as `Span`
 //! in append mode, as `Update` in update mode, and stays in complete mode. A row splits a session
 //! iff its own after merging overlaps a published one of its key that none of the merged did; touching
-//! is not overlapping, whatever `touching` says. A session that rows of a pass carried
+//! is not overlapping, whatever `touching` says. `Proto` judges in complete mode too. A session that rows of a pass carried
 //! back to an earlier start, or merged into another, counts as removed (spark-rules 4).
 //!
 //! Invariant: the sessions of a key are apart. Source: semantics 5.
@@ -27,6 +27,7 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(super) struct Sessions {
     plan: SessionPlan,
+    judges: bool,
     evicts: bool,
     /// Whether anything ever leaves in this mode.
     leaves: bool,
@@ -65,10 +66,16 @@ impl Session {
 }
 
 impl Sessions {
-    pub(super) fn new(plan: &SessionPlan, evicts: bool, leaves: bool, hindsight: Span) -> Self {
+    pub(super) fn new(
+        plan: &SessionPlan,
+        judges: bool,
+        evicts: bool,
+        leaves: bool,
+        hindsight: Span,
+    ) -> Self {
         let plan = plan.clone();
         let published = Memory::new(hindsight);
-        Self { plan, evicts, leaves, rows: Vec::new(), published }
+        Self { plan, judges, evicts, leaves, rows: Vec::new(), published }
     }
 
     /// The sessions of a key among these rows.
@@ -229,7 +236,7 @@ impl Stage for Sessions {
     }
 
     fn acts(&self) -> [[bool; 2]; 2] {
-        [[self.evicts, false]; 2]
+        [[self.judges, false], [self.evicts, false]]
     }
 
     fn asks(&self) -> bool {
@@ -244,7 +251,7 @@ impl Stage for Sessions {
 impl Sessions {
     fn take_and_write(&mut self, given: &Pass<'_>, out: &mut Happening) {
         let complete = given.mode == OutputMode::Complete;
-        let judging = if self.evicts { given.late[0] } else { EventTime::MIN };
+        let judging = if self.judges { given.late[0] } else { EventTime::MIN };
         let evict = given.bound(self.evicts, given.evict[0]);
         self.published.removes(evict);
         self.rows.iter_mut().for_each(|it| it.fresh = false);
@@ -253,7 +260,8 @@ impl Sessions {
         for (at, row) in given.sides[0].iter().enumerate() {
             let Some(verdict) = self.take(row, judging, out) else { continue };
             if let Verdict::Late { time, .. } = verdict {
-                dropped.insert((aggregate::key(&row.cells, &self.plan.keys), time));
+                let key = aggregate::key(&row.cells, &self.plan.keys);
+                dropped.insert((row.partition.input(), key, time));
             }
             out.judged.push((0, at, verdict));
         }

@@ -63,6 +63,7 @@ struct Input {
     roster: Members,
     marks: Vec<Mark>,
     before: Vec<Filter>,
+    behind: Vec<Filter>,
 }
 
 /// All inputs.
@@ -98,6 +99,7 @@ impl Source {
                 roster: Members::new(None),
                 marks: marks.collect(),
                 before: input.before.clone(),
+                behind: input.behind.clone(),
             }
         });
         let columns = plan.schema.columns.iter().enumerate();
@@ -281,6 +283,9 @@ impl Source {
             if let Some(time) = time.or(null).filter(|_| advances) {
                 mark.members.advance(partition, EventTime(time), id);
             }
+        }
+        if !self.of(partition).behind.iter().all(passes) {
+            return Taken::Row(partition, FlowFate::Filtered);
         }
         let (kind, time, pane) = (EmissionKind::Row, EventTime::MIN, 0);
         let cells = cells.to_vec();

@@ -7,14 +7,15 @@ use super::count::Count;
 use super::dedup::Dedup;
 use super::global::Global;
 use super::join::Join;
+use super::links::Acts;
 use super::session::Sessions;
 use super::stateless::Stateless;
 use super::window::Windows;
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::OutputMode;
-use plimsoll_engine::plan::flow::{NullTime, StagePlan};
+use plimsoll_engine::plan::flow::{Flow, SessionLate, StagePlan};
 use plimsoll_engine::row::{ItemId, PartitionId};
-use plimsoll_engine::time::{EventTime, Span};
+use plimsoll_engine::time::EventTime;
 
 /// The cells of a row.
 pub(super) type Cells = Vec<Option<i64>>;
@@ -101,27 +102,25 @@ pub(super) trait Stage: std::fmt::Debug {
 }
 
 /// The stage of a plan. `acts` says whether the watermark has a say in it.
-pub(super) fn build(
-    plan: &StagePlan,
-    acts: [bool; 2],
-    mode: OutputMode,
-    null: NullTime,
-    hindsight: Span,
-) -> Box<dyn Stage> {
+pub(super) fn build(plan: &StagePlan, acts: Acts, flow: &Flow, mode: OutputMode) -> Box<dyn Stage> {
+    let (null, hindsight) = (flow.null_time, flow.hindsight);
     let leaves = mode != OutputMode::Complete;
-    let evicts = acts[0] && leaves;
+    let evicts = acts.removes[0] && leaves;
     match plan {
         StagePlan::Filter(_)
         | StagePlan::Project(_)
         | StagePlan::Rename(..)
         | StagePlan::Compute(_) => Box::new(Stateless::new(plan)),
         StagePlan::Window(it) => Box::new(Windows::new(it, evicts, leaves)),
-        StagePlan::Session(it) => Box::new(Sessions::new(it, evicts, leaves, hindsight)),
-        StagePlan::Global(it) => Box::new(Global::new(it, evicts, leaves)),
+        StagePlan::Session(it) => {
+            let judges = acts.judges[0] && (leaves || it.late == SessionLate::Proto);
+            Box::new(Sessions::new(it, judges, evicts, leaves, hindsight))
+        }
+        StagePlan::Global(it) => Box::new(Global::new(it, evicts, leaves, null)),
         StagePlan::Count(it) => Box::new(Count::new(it)),
-        StagePlan::Dedup(it) => Box::new(Dedup::new(it, acts[0], null, hindsight)),
-        StagePlan::Join(it) => Box::new(Join::new(it, acts, null, hindsight)),
-        StagePlan::AsOf(it) => Box::new(AsOf::new(it, acts, null)),
+        StagePlan::Dedup(it) => Box::new(Dedup::new(it, acts.judges[0], null, hindsight)),
+        StagePlan::Join(it) => Box::new(Join::new(it, flow, acts, null, hindsight)),
+        StagePlan::AsOf(it) => Box::new(AsOf::new(it, acts.judges, null)),
     }
 }
 

@@ -27,11 +27,9 @@ pub(crate) const V: ColumnIx = ColumnIx(2);
 
 /// Columns t (time), k, v; one mark on t per delay, per row, append.
 pub(crate) fn flow(delays: &[i64], stages: Vec<StagePlan>) -> Plan {
-    let inputs = delays.iter().enumerate().map(|(at, delay)| InputPlan {
-        name: format!("in{at}"),
-        marks: vec![Mark { column: T, delay: Span(*delay) }],
-        before: vec![],
-    });
+    let mark = |delay: &i64| Mark { column: T, delay: Span(*delay) };
+    let inputs = delays.iter().enumerate();
+    let inputs = inputs.map(|(at, it)| InputPlan::of(format!("in{at}"), vec![mark(it)]));
     let mut plan = plan();
     plan.operator = None;
     plan.flow = Some(Flow::of(inputs.collect(), stages));

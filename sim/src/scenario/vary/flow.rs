@@ -19,7 +19,8 @@ mod story;
 use super::{Measure, Words};
 use crate::entropy::Entropy;
 use plimsoll_engine::plan::flow::{
-    Chain, Compare, Filter, Flow, FollowUp, InputPlan, JoinKind, Mark, NullTime, Policy, StagePlan,
+    Chain, Compare, Filter, Flow, FollowUp, InputPlan, JoinKind, Judged, Mark, NullTime, Policy,
+    StagePlan,
 };
 use plimsoll_engine::plan::{Effective, GeneratorPlan, OutputMode, Plan, Sink, Trigger};
 use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Schema};
@@ -250,6 +251,7 @@ fn join_chain(story: &mut Story<'_>, shape: &mut crate::entropy::Stream<'_>) {
 /// The inputs with their watermarks. The first has the delay of the plan.
 fn inputs(flow: &mut Flow, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64, count: u32) {
     let mut own = entropy.field("flow", "inputs");
+    let mut behind = entropy.field("flow", "behind");
     let Some(watermark) = &plan.watermark else { return };
     let joins = flow.joins();
     let keeps_all = match flow.stages.first() {
@@ -277,7 +279,16 @@ fn inputs(flow: &mut Flow, plan: &mut Plan, entropy: &Entropy<'_>, slide: i64, c
             let compare = *own.choose(&[Compare::AtLeast, Compare::Unequal, Compare::Less]);
             before.push(Filter { column: ColumnIx(2), compare, value: own.range(3, 6) });
         }
-        flow.inputs.push(InputPlan { name, marks, before });
+        let mut input = InputPlan { before, ..InputPlan::of(name, marks) };
+        if behind.chance(60) {
+            let compare = *behind.choose(&[Compare::AtLeast, Compare::Unequal, Compare::Less]);
+            input.behind.push(Filter { column: ColumnIx(2), compare, value: behind.range(3, 6) });
+        }
+        if joins && behind.chance(60) {
+            let nobody = behind.chance(500);
+            input.judged = if nobody { Judged::Nobody } else { Judged::Column(watermark.column) };
+        }
+        flow.inputs.push(input);
     }
 }
 

@@ -55,7 +55,8 @@ fn walk(flow: &mut Flow, change: &mut dyn FnMut(Number) -> Option<i64>) {
                 walk.span("delay", 0, Some(&mut mark.delay));
             }
         }
-        input.before.iter_mut().for_each(|it| walk.filter(it));
+        let filters = input.before.iter_mut().chain(&mut input.behind);
+        filters.for_each(|it| walk.filter(it));
     }
     for (number, stage) in (1..).zip(&mut flow.stages) {
         walk.place = format!("of stage {number}");
@@ -143,7 +144,7 @@ impl Walk<'_> {
             StagePlan::Dedup(it) => {
                 let within = match &mut it.expiry {
                     DedupExpiry::After(it) => Some(it),
-                    DedupExpiry::WithItsTime | DedupExpiry::Never => None,
+                    DedupExpiry::WithItsTime | DedupExpiry::Never | DedupExpiry::At(_) => None,
                 };
                 self.span("time until it forgets", 0, within);
             }

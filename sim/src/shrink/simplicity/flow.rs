@@ -2,6 +2,7 @@
 //!
 //! Invariant: what the shrinker's edits take back costs something here.
 
+use plimsoll_engine::plan::flow::Judged;
 use plimsoll_engine::plan::flow::{
     Carry, Chain, DedupExpiry, Expiry, Flow, FollowUp, Gap, InputPlan, JoinKind, NullTime, Policy,
     SessionLate, Sides, StagePlan, Touching,
@@ -23,6 +24,7 @@ pub(super) fn cost(flow: &Flow) -> u64 {
         + u64::from(flow.follow_up != FollowUp::Never)
         + u64::from(flow.null_time != NullTime::Nowhere)
         + u64::from(flow.hindsight != Span::ZERO)
+        + 2 * flow.pairs.len() as u64
 }
 
 fn input(input: &InputPlan) -> u64 {
@@ -30,7 +32,9 @@ fn input(input: &InputPlan) -> u64 {
         0 => 1,
         marks => 2 * (marks as u64 - 1),
     };
-    3 + marks + 2 * input.before.len() as u64
+    3 + marks
+        + 2 * (input.before.len() + input.behind.len()) as u64
+        + u64::from(input.judged != Judged::ItsTime)
 }
 
 fn levels(levels: &LevelsPlan) -> u64 {

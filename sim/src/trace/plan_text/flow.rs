@@ -29,7 +29,7 @@ pub(super) mod levels;
 mod stage;
 mod stage_text;
 
-pub(super) use columns::Columns;
+pub(super) use columns::{Columns, pair_filters_text};
 pub(super) use inputs::{inputs, inputs_text};
 pub(super) use stage::stages;
 pub(super) use stage_text::stage_texts;
@@ -69,7 +69,7 @@ pub(super) fn rules(plan: &Plan) -> Rules<'_> {
 pub(super) fn default_inputs(watermark: Option<&WatermarkPlan>) -> Vec<InputPlan> {
     let mark = watermark.map(|it| Mark { column: it.column, delay: it.delay });
     let marks = mark.into_iter().collect();
-    vec![InputPlan { name: INPUT.to_owned(), marks, before: Vec::new() }]
+    vec![InputPlan::of(INPUT.to_owned(), marks)]
 }
 
 /// The first watermark of a flow.

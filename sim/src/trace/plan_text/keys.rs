@@ -15,7 +15,7 @@ use plimsoll_engine::plan::{
 use plimsoll_engine::row::ColumnKind;
 
 /// All keys, in the order in which they are written.
-pub const KEYS: [&str; 32] = [
+pub const KEYS: [&str; 33] = [
     "profile",
     "window",
     "delay",
@@ -36,6 +36,7 @@ pub const KEYS: [&str; 32] = [
     "follow_up",
     "null_time",
     "hindsight",
+    "pairs",
     "output",
     "sink",
     "trigger",
@@ -51,8 +52,17 @@ pub const KEYS: [&str; 32] = [
 ];
 
 /// The keys that only a flow has: with one of them the plan is one.
-pub(super) const OF_FLOWS: [&str; 8] =
-    ["inputs", "policy", "chain", "follow_up", "null_time", "hindsight", "stages", "levels"];
+pub(super) const OF_FLOWS: [&str; 9] = [
+    "inputs",
+    "policy",
+    "chain",
+    "follow_up",
+    "null_time",
+    "hindsight",
+    "pairs",
+    "stages",
+    "levels",
+];
 
 /// The keys that only a plan of one window has: in a flow each stage says them for itself.
 pub(super) const OF_PLAIN: [&str; 7] =
@@ -155,7 +165,12 @@ pub(super) const JOIN: Words<JoinKind> = &[
     ("anti", JoinKind::Anti),
 ];
 
-pub(super) const SIDES: Words<Sides> = &[("own", Sides::Own), ("combined", Sides::Combined)];
+pub(super) const SIDES: Words<Sides> = &[
+    ("own", Sides::Own),
+    ("combined", Sides::Combined),
+    ("both", Sides::Both),
+    ("either", Sides::Either),
+];
 
 pub(super) const KIND: Words<ColumnKind> =
     &[("int", ColumnKind::Integer), ("time", ColumnKind::Time), ("text", ColumnKind::Text)];

@@ -206,6 +206,8 @@ impl<'a> Reader<'a> {
         flow.follow_up = self.or("follow_up", follow_up, |it| value(FOLLOW_UP, it));
         flow.null_time = self.or("null_time", null_time, |it| value(NULL_TIME, it));
         flow.hindsight = self.or("hindsight", Span::ZERO, values::span);
+        let columns = flow::Columns::new(known);
+        flow.pairs = self.or("pairs", Vec::new(), |it| columns.pair_filters(it));
         flow
     }
 

@@ -7,7 +7,7 @@
 //! Invariant: the pairs say the whole plan; no value has a blank in it.
 
 use super::flow::levels::levels_text;
-use super::flow::{default_inputs, inputs_text, rules};
+use super::flow::{default_inputs, inputs_text, pair_filters_text, rules};
 use super::keys::{
     ALL_IDLE, CHAIN, EFFECTIVE, FOLLOW_UP, LATE, LATE_POLICY, NULL_TIME, OUTPUT, POLICY, REJOIN,
     SINK, word,
@@ -19,7 +19,7 @@ use plimsoll_engine::plan::flow::{Flow, Policy};
 use plimsoll_engine::plan::{
     Aggregate, GeneratorPlan, LatePolicy, OutputMode, Plan, Sink, WatermarkPlan, WindowPlan,
 };
-use plimsoll_engine::row::{ColumnIx, ColumnKind};
+use plimsoll_engine::row::{ColumnIx, ColumnKind, Schema};
 use plimsoll_engine::time::{ProcTime, Span};
 
 type Pairs = Vec<(&'static str, String)>;
@@ -43,7 +43,7 @@ pub fn pairs_of(plan: &Plan, clock: ProcTime) -> Vec<(&'static str, String)> {
         None => pairs.push(("watermark", "none".to_owned())),
     }
     if let Some(it) = &plan.flow {
-        knobs(&mut pairs, it);
+        knobs(&mut pairs, it, &plan.schema);
     }
     if let Some(it) = &plan.operator {
         unless(&mut pairs, "late", it.late == SEED.late, || word(LATE, it.late));
@@ -86,12 +86,13 @@ fn inputs(pairs: &mut Pairs, plan: &Plan, flow: &Flow, on: ColumnIx) {
     unless(pairs, "policy", flow.policy == Policy::Min, || word(POLICY, flow.policy));
 }
 
-fn knobs(pairs: &mut Pairs, flow: &Flow) {
+fn knobs(pairs: &mut Pairs, flow: &Flow, schema: &Schema) {
     let Flow { chain, follow_up, null_time, hindsight, .. } = *flow;
     unless(pairs, "chain", chain == SEED.chain, || word(CHAIN, chain));
     unless(pairs, "follow_up", follow_up == SEED.follow_up, || word(FOLLOW_UP, follow_up));
     unless(pairs, "null_time", null_time == SEED.null_time, || word(NULL_TIME, null_time));
     unless(pairs, "hindsight", hindsight == Span::ZERO, || SpanText(hindsight).to_string());
+    unless(pairs, "pairs", flow.pairs.is_empty(), || pair_filters_text(schema, &flow.pairs));
 }
 
 fn delay(watermark: &WatermarkPlan) -> (&'static str, String) {

@@ -41,11 +41,8 @@ const COLUMNS: [(&str, ColumnKind); 3] =
 pub fn map(query: &Query, profile: &Profile) -> Result<Mapped, String> {
     let levels = levels(query, profile).ok_or("the profile has no levels")?;
     let delay = Span(query.watermark.delay);
-    let input = |name: &String| InputPlan {
-        name: name.clone(),
-        marks: vec![Mark { column: TIME, delay }],
-        before: Vec::new(),
-    };
+    let mark = Mark { column: TIME, delay };
+    let input = |name: &String| InputPlan::of(name.clone(), vec![mark]);
     let inputs = query.inputs.iter().map(|it| input(&it.name)).collect();
     let flow = Flow {
         levels: Some(levels),

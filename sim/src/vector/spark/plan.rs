@@ -11,18 +11,17 @@
 
 mod columns;
 mod join;
+mod reads;
 pub mod refusal;
 mod stages;
 
-use super::{Comparator, Input, OutputMode, Policy, Query, Step};
+use super::{Against, Comparator, Input, OutputMode, Policy, Query, Step};
 use columns::Columns;
 use plimsoll_engine::plan::check::CheckedPlan;
-use plimsoll_engine::plan::flow::{
-    self, Compare, Filter, Flow, FollowUp, InputPlan, Mark, StagePlan,
-};
+use plimsoll_engine::plan::flow::{self, Compare, Filter, Flow, FollowUp, InputPlan, Mark};
 use plimsoll_engine::plan::{self, Plan, Sink, Trigger, WatermarkPlan};
 use plimsoll_engine::profile::{self, Profile};
-use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Schema};
+use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Dictionary, Schema};
 use plimsoll_engine::time::Span;
 use refusal::Refusal;
 
@@ -37,6 +36,16 @@ pub struct Mapped {
     pub fails: Option<Refusal>,
     /// The rules of the engine.
     pub profile: Profile,
+    /// Whether a key that is null equals another, as in a full outer join: nothing takes them away
+    /// there, and Spark finds stored rows by the bytes of their keys.
+    nulls_are_keys: bool,
+}
+
+impl Mapped {
+    /// Whether a null key equals another.
+    pub(super) fn nulls_are_keys(&self) -> bool {
+        self.nulls_are_keys
+    }
 }
 
 /// Why there is no plan.
@@ -74,27 +83,25 @@ pub fn map_under(query: &Query, profile: Profile) -> Result<Mapped, Unmapped> {
         return Err(Unmapped::Refused(refusal::UNKNOWN_POLICY));
     }
     let schema = schema(query);
-    let mut inputs = Vec::new();
-    let mut late_filters = Vec::new();
-    for input in &query.inputs {
-        let (plan, later) = input_plan(input, &schema)?;
-        late_filters.extend(later);
-        inputs.push(plan);
-    }
-    if !late_filters.is_empty() && 1 < query.inputs.len() {
-        return Err(foreign("a filter on the event time of one of several inputs"));
-    }
+    let inputs = query.inputs.iter().map(|it| input_plan(it, &schema));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     let watermark = inputs.iter().flat_map(|it| &it.marks).next();
     let watermark = watermark.map(|it| watermark_plan(&profile, *it));
     let mut mapping = stages::Mapping {
         profile,
+        mode: query.output_mode,
+        times: stages::Time::of(inputs.first(), &schema, "").into_iter().collect(),
         inputs,
-        stages: late_filters.into_iter().map(StagePlan::Filter).collect(),
+        stages: Vec::new(),
         columns: Columns::of(&schema),
-        fails: None,
+        fails: Vec::new(),
+        nulls_are_keys: false,
+        as_asked: None,
+        pairs: Vec::new(),
     };
-    mapping.operator(&query.operator)?;
-    let stages::Mapping { inputs, stages, columns: output, fails, .. } = mapping;
+    mapping.all(&query.operator)?;
+    let stages::Mapping { inputs, stages, columns: output, mut fails, .. } = mapping;
+    let (nulls_are_keys, as_asked) = (mapping.nulls_are_keys, mapping.as_asked);
     let flow = Flow {
         policy: match query.watermark_policy {
             Policy::Max => flow::Policy::Max,
@@ -103,6 +110,7 @@ pub fn map_under(query: &Query, profile: Profile) -> Result<Mapped, Unmapped> {
         chain: profile.chain,
         follow_up: if query.no_data_batches { profile.follow_up } else { FollowUp::Never },
         null_time: profile.null_time,
+        pairs: mapping.pairs,
         ..Flow::of(inputs, stages)
     };
     let plan = Plan {
@@ -115,27 +123,41 @@ pub fn map_under(query: &Query, profile: Profile) -> Result<Mapped, Unmapped> {
         trigger: Trigger::Batch,
         flow: Some(flow),
     };
-    checked(plan, output, fails, profile)
+    fails.extend(refusals(&as_it_was_asked(&plan, as_asked)));
+    checked(plan, output, fails, profile, nulls_are_keys)
+}
+
+/// The plan with the join that was asked for.
+fn as_it_was_asked(plan: &Plan, kind: Option<flow::JoinKind>) -> Plan {
+    let mut plan = plan.clone();
+    let first = plan.flow.as_mut().and_then(|it| it.stages.first_mut());
+    if let (Some(flow::StagePlan::Join(join)), Some(kind)) = (first, kind) {
+        join.kind = kind;
+    }
+    plan
+}
+
+/// How Spark refuses a plan.
+fn refusals(plan: &Plan) -> Vec<Refusal> {
+    plan::check::check(plan).iter().filter_map(|it| Refusal::of(it.code)).collect()
 }
 
 /// The plan if Spark does not refuse it, and we do not either.
 fn checked(
     plan: Plan,
     output: Columns,
-    fails: Option<Refusal>,
+    mut refusals: Vec<Refusal>,
     profile: Profile,
+    nulls_are_keys: bool,
 ) -> Result<Mapped, Unmapped> {
-    let problems = plan::check::check(&plan);
-    let mut refusals: Vec<Refusal> =
-        problems.iter().filter_map(|it| Refusal::of(it.code)).collect();
-    refusals.extend(fails);
-    refusals.sort_by_key(|it| it.moment);
+    // Of several at one moment Spark asks for the output mode first (UnsupportedOperationChecker).
+    refusals.sort_by_key(|it| (it.moment, !it.is_of_mode()));
     let first = refusals.into_iter().next();
     if let Some(first) = first.filter(|it| !it.runs()) {
         return Err(Unmapped::Refused(first));
     }
     match CheckedPlan::new(plan) {
-        Ok((plan, _)) => Ok(Mapped { plan, output, fails: first, profile }),
+        Ok((plan, _)) => Ok(Mapped { plan, output, fails: first, profile, nulls_are_keys }),
         Err(problems) => {
             let refused: Vec<String> =
                 problems.iter().filter(|it| it.is_refusal()).map(ToString::to_string).collect();
@@ -167,7 +189,19 @@ pub fn profile_of(query: &Query) -> Result<Profile, Unmapped> {
     Ok(*profile::named(name).expect("a profile of ours"))
 }
 
-/// The columns of all inputs together.
+/// The query with the numbers of texts in their place.
+pub(super) fn numbered(query: &Query, texts: &mut Dictionary) -> Query {
+    let mut query = query.clone();
+    for filter in query.inputs.iter_mut().filter_map(|it| it.filter.as_mut()) {
+        if let Against::Text(text) = &filter.value {
+            filter.value = Against::Number(texts.code(text));
+        }
+    }
+    query
+}
+
+/// The columns of all inputs together. Texts are numbers in the order of the texts, so that they can be
+/// compared.
 fn schema(query: &Query) -> Schema {
     let extra =
         |name: &str| query.inputs.iter().flat_map(|it| &it.extra_columns).any(|it| it == name);
@@ -175,27 +209,35 @@ fn schema(query: &Query) -> Schema {
     let columns = COLUMNS.iter().enumerate().filter(there);
     let column = |(_, (name, kind)): (usize, &(&str, ColumnKind))| ColumnSpec {
         name: (*name).to_owned(),
-        kind: *kind,
+        kind: if *kind == ColumnKind::Text { ColumnKind::Integer } else { *kind },
     };
     Schema { columns: columns.map(column).collect() }
 }
 
-/// An input, and the filters that stay behind its watermark.
-fn input_plan(input: &Input, schema: &Schema) -> Result<(InputPlan, Vec<Filter>), Unmapped> {
+/// An input.
+fn input_plan(input: &Input, schema: &Schema) -> Result<InputPlan, Unmapped> {
     // A column that is not there is left to the check: no column has that number.
     let position = |name: &str| schema.position(name).unwrap_or(ColumnIx(schema.columns.len()));
     let mark = |column: &str, delay: i64| Mark { column: position(column), delay: Span(delay) };
     let mut marks: Vec<Mark> = input.delay.iter().map(|it| mark(&input.column, *it)).collect();
     marks.extend(input.further.iter().map(|it| mark(&it.column, it.delay)));
-    let (mut before, mut behind) = (Vec::new(), Vec::new());
+    let mut plan = InputPlan::of(input.name.clone(), marks);
     if let Some(it) = &input.filter {
         let column = schema.position(&it.column);
         let column = column.ok_or_else(|| foreign(format!("a filter on `{}`", it.column)))?;
-        let filter = Filter { column, compare: compare(it.op), value: it.value };
-        let of_time = marks.iter().any(|it| it.column == column);
-        if of_time { behind.push(filter) } else { before.push(filter) }
+        let Against::Number(value) = it.value else {
+            return Err(foreign("a text that has no number"));
+        };
+        push(&mut plan, Filter { column, compare: compare(it.op), value });
     }
-    Ok((InputPlan { name: input.name.clone(), marks, before }, behind))
+    Ok(plan)
+}
+
+/// A condition that the optimizer moves as far down as it may: below every watermark that is on
+/// another column.
+fn push(input: &mut InputPlan, filter: Filter) {
+    let marked = input.marks.iter().any(|it| it.column == filter.column);
+    if marked { input.behind.push(filter) } else { input.before.push(filter) }
 }
 
 const fn compare(op: Comparator) -> Compare {

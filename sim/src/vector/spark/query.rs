@@ -84,7 +84,16 @@ pub struct Filter {
     /// The comparison.
     pub op: Comparator,
     /// The value on the right.
-    pub value: i64,
+    pub value: Against,
+}
+
+/// What a filter compares with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Against {
+    /// A number, or a time in milliseconds.
+    Number(i64),
+    /// A text.
+    Text(String),
 }
 
 /// A comparison of integers.

@@ -11,8 +11,10 @@
 
 use super::compare::Found;
 use super::plan::refusal::Refusal;
-use super::plan::{Mapped, Unmapped, changed, map_under, profile_of};
-use super::{Batch, Failure, OperatorCounts, Phase, Query, Record, Row, SparkVector, Step};
+use super::plan::{Mapped, Unmapped, changed, map_under, numbered, profile_of};
+use super::{
+    Against, Batch, Failure, OperatorCounts, Phase, Query, Record, Row, SparkVector, Step,
+};
 use plimsoll_engine::job::Job;
 use plimsoll_engine::output::{Output, StepRecord};
 use plimsoll_engine::plan::flow::StagePlan;
@@ -20,6 +22,7 @@ use plimsoll_engine::plan::problem::spark::Moment;
 use plimsoll_engine::profile::Profile;
 use plimsoll_engine::row::{Dictionary, ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime};
+use std::collections::BTreeSet;
 
 /// Runs a vector's query over its steps.
 ///
@@ -37,22 +40,43 @@ pub fn run(vector: &SparkVector) -> Result<Found, String> {
 /// # Errors
 /// As [`run`].
 pub fn run_under(vector: &SparkVector, profile: Profile) -> Result<Found, String> {
-    let mapped = match map_under(&vector.query, profile) {
+    let mut texts = texts(vector);
+    let query = numbered(&vector.query, &mut texts);
+    let mapped = match map_under(&query, profile) {
         Ok(it) => it,
         Err(Unmapped::Refused(it)) => {
             return Ok(Found { refused: Some(it.failure()), records: Vec::new() });
         }
         Err(Unmapped::Foreign(why)) => return Err(why),
     };
-    let mut running = Running::new(vector.query.clone(), mapped);
+    let mut running = Running::new(query, mapped, texts);
     let mut records = Vec::new();
     for (ix, step) in vector.steps.iter().enumerate() {
         records.push(running.step(ix, step)?);
-        if running.failed {
+        // Who fails where the sink was to fail is started again by what comes next.
+        if running.failed && !matches!(step, Step::Batch { sink_fails: true, .. }) {
             break;
         }
     }
     Ok(Found { refused: None, records })
+}
+
+/// All texts of a vector, in their order.
+fn texts(vector: &SparkVector) -> Dictionary {
+    let rows = vector.steps.iter().filter_map(|it| match it {
+        Step::Batch { rows, .. } => Some(rows),
+        Step::Restart(_) => None,
+    });
+    let keys = rows.flatten().flat_map(|it| &it.1).filter_map(|it| it.k.as_deref());
+    let filters = vector.query.inputs.iter().filter_map(|it| it.filter.as_ref());
+    let compared = filters.filter_map(|it| match &it.value {
+        Against::Text(it) => Some(it.as_str()),
+        Against::Number(_) => None,
+    });
+    let all: BTreeSet<&str> = keys.chain(compared).collect();
+    let mut texts = Dictionary::default();
+    all.into_iter().for_each(|it| _ = texts.code(it));
+    texts
 }
 
 /// A query that runs.
@@ -79,9 +103,13 @@ struct Carried {
     state_rows: Option<u64>,
 }
 
+/// What stands for a null key where one equals another.
+pub(super) const NULL_KEY: &str = "\0null";
+
 impl Running {
-    fn new(query: Query, mapped: Mapped) -> Self {
-        let job = Job::new(mapped.plan.clone(), ProcTime(0), 0);
+    fn new(query: Query, mapped: Mapped, texts: Dictionary) -> Self {
+        let mut job = Job::new(mapped.plan.clone(), ProcTime(0), 0);
+        job.dictionary = texts;
         let out = Output::new(&mapped.plan);
         Self {
             saved: (job.snapshot(), 0),
@@ -100,29 +128,39 @@ impl Running {
         let mut record = Record { step: ix, ..Record::default() };
         match step {
             Step::Batch { rows, sink_fails } => {
-                if self.pending.is_some() {
+                if self.pending.is_some() || self.failed {
                     return Err("rows for a query that is down".to_owned());
                 }
-                if *sink_fails {
-                    // It is computed, and all that came of it is lost.
-                    self.run_batch(rows, &mut Record::default());
+                if rows.is_empty() {
+                    // Nobody got anything, not even nothing: no batch.
+                } else if *sink_fails && !self.fails_now() {
+                    // Nothing that is computed of it is left, and so it need not be computed.
                     self.pending = Some(rows.clone());
                     record.error = Some(sink_failure());
-                } else if !rows.is_empty() {
-                    self.run_batch(rows, &mut record);
-                    self.commit();
+                } else {
+                    self.take(rows, &mut record);
                 }
             }
             Step::Restart(_) => {
+                self.failed = false;
                 self.restart(step)?;
                 if let Some(rows) = self.pending.take() {
-                    self.run_batch(&rows, &mut record);
-                    self.commit();
+                    self.take(&rows, &mut record);
                 }
             }
         }
         self.total(&mut record);
         Ok(record)
+    }
+
+    /// Runs a batch and commits it, unless the query fails for good.
+    fn take(&mut self, rows: &[(usize, Vec<Row>)], record: &mut Record) {
+        self.run_batch(rows, record);
+        if self.failed {
+            self.pending = Some(rows.to_vec());
+        } else {
+            self.commit();
+        }
     }
 
     /// The rows of all inputs as one batch of ours.
@@ -146,7 +184,8 @@ impl Running {
     }
 
     fn cells(&mut self, input: usize, row: &Row) -> Vec<Option<i64>> {
-        let key = row.k.as_deref().map(|it| self.job.dictionary.code(it));
+        let absent = self.mapped.nulls_are_keys().then_some(NULL_KEY);
+        let key = row.k.as_deref().or(absent).map(|it| self.job.dictionary.code(it));
         let extra = &self.query.inputs[input].extra_columns;
         let value = |name: &str| match name {
             "ts" => row.ts,
@@ -159,7 +198,7 @@ impl Running {
 
     /// One batch, those that follow it without data, and what came of them.
     fn run_batch(&mut self, rows: &[(usize, Vec<Row>)], record: &mut Record) {
-        if self.mapped.fails.is_some_and(|it| it.moment == Some(Moment::FirstBatch)) {
+        if self.fails_now() {
             self.fail(record);
             return;
         }
@@ -167,15 +206,22 @@ impl Running {
         let batch = self.batch(rows);
         let id = self.item();
         self.job.run_batch(&batch, id, &mut self.out);
-        for at in 0..self.out.steps.len() {
-            let step = self.out.steps[at];
-            let past =
-                self.mapped.plan.watermark.as_ref().is_some_and(|it| it.initial < step.evict);
-            if past && self.mapped.fails.is_some() {
-                self.fail(record);
-                return;
-            }
-            record.batches.push(self.one(&step));
+        // Whether one more batch is due is asked of a plan with the new watermark.
+        let fails = self.query.no_data_batches && self.fails_now();
+        let ran = if fails { 1 } else { self.out.steps.len() };
+        record.batches.extend(self.out.steps.iter().take(ran).map(|it| self.one(it)));
+        if fails {
+            self.fail(record);
+        }
+    }
+
+    /// Whether the next batch fails before anything of it is done.
+    fn fails_now(&self) -> bool {
+        let initial = self.mapped.plan.watermark.as_ref().map(|it| it.initial);
+        match self.mapped.fails.and_then(|it| it.moment) {
+            Some(Moment::FirstBatch) => true,
+            Some(_) => initial.is_some_and(|it| it < self.job.watermark()),
+            None => false,
         }
     }
 

@@ -74,7 +74,7 @@ fn dedup(dedup: &DedupPlan, stage: Stage<'_>, problems: &mut Vec<Problem>) {
         DedupExpiry::Never => "the event time is none of them",
         _ if dedup.time.is_none() || !stage.linked[0] => "no watermark speaks of their time",
         // Within a delay of nothing has been refused.
-        DedupExpiry::WithItsTime | DedupExpiry::After(_) => return,
+        DedupExpiry::WithItsTime | DedupExpiry::After(_) | DedupExpiry::At(_) => return,
     };
     let keys = format!("({})", stage.names(&dedup.columns));
     problems.push(Problem::dedup_grows(&stage.words(), &keys, why));

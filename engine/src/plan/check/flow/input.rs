@@ -4,7 +4,7 @@
 
 use super::{kind_words, levels, numbers};
 use crate::plan::Plan;
-use crate::plan::flow::{Flow, InputPlan, Mark};
+use crate::plan::flow::{Flow, InputPlan, Judged, Mark};
 use crate::plan::problem::Problem;
 use crate::row::{ColumnIx, ColumnKind, PartitionId};
 use crate::time::Span;
@@ -27,8 +27,11 @@ pub(super) fn check(plan: &Plan, flow: &Flow, problems: &mut Vec<Problem>) {
     for input in &flow.inputs {
         input.marks.iter().for_each(|it| mark(plan, *it, problems));
         several(plan, flow, input, problems);
-        for filter in &input.before {
+        for filter in input.before.iter().chain(&input.behind) {
             known(plan, filter.column, problems);
+        }
+        if let Judged::Column(it) = input.judged {
+            known(plan, it, problems);
         }
     }
     if Span::ZERO > flow.hindsight {
@@ -38,6 +41,10 @@ pub(super) fn check(plan: &Plan, flow: &Flow, problems: &mut Vec<Problem>) {
     }
     if let Some(it) = &flow.levels {
         levels::check(plan, flow, it, problems);
+    }
+    for it in &flow.pairs {
+        known(plan, it.left, problems);
+        known(plan, it.right, problems);
     }
     joins(flow, problems);
 }
@@ -64,7 +71,8 @@ fn several(plan: &Plan, flow: &Flow, input: &InputPlan, problems: &mut Vec<Probl
         problems.push(Problem::watermark_replaced(&input.name, first, last));
     }
     let chained = flow.chain == crate::plan::flow::Chain::Previous;
-    if chained && others.iter().any(|it| it.column == last.column) {
+    // Spark finds the one below the other, whatever they are on (WatermarkPropagator).
+    if chained && !others.is_empty() {
         problems.push(Problem::watermark_redefined(&input.name, name(last.column)));
     }
 }

@@ -9,7 +9,7 @@
 //! Invariant: whatever passes writes the null rows of at least one outer side.
 
 use super::Stage;
-use crate::plan::flow::{Flow, JoinKind, JoinPlan, NullTime, Range, StagePlan};
+use crate::plan::flow::{Flow, JoinKind, JoinPlan, NullTime, Range, Sides, StagePlan};
 use crate::plan::problem::Problem;
 use crate::plan::{OutputMode, Plan};
 use crate::time::Span;
@@ -23,7 +23,11 @@ pub(super) fn check(plan: &Plan, flow: &Flow, stages: &[Stage<'_>], problems: &m
     if let (Some(lower), Some(upper)) = (lower, upper)
         && upper < lower
     {
-        problems.push(Problem::join_never_matches(lower, upper));
+        // By the loosest bounds rows leave all the same.
+        problems.push(match join.expiry.loosest {
+            true => Problem::join_matches_nobody(lower, upper),
+            false => Problem::join_never_matches(lower, upper),
+        });
     }
     let ends =
         [end(join, stage.linked, 0, upper.is_some()), end(join, stage.linked, 1, lower.is_some())];
@@ -48,6 +52,12 @@ pub(super) fn check(plan: &Plan, flow: &Flow, stages: &[Stage<'_>], problems: &m
             (Ok(()), Err(why)) => problems.push(Problem::one_side_never_written(SIDES[1], why)),
         },
     }
+    for (side, end) in ends.iter().enumerate().filter(|it| owed(join.kind, it.0)) {
+        if join.sides == Sides::Both && end.is_ok() && !stage.linked[side] {
+            let why = format!("no watermark speaks of {} rows", SIDES[side]);
+            problems.push(Problem::one_side_never_written(SIDES[side], &why));
+        }
+    }
     let writes_nulls = matches!(join.kind, JoinKind::Left | JoinKind::Right | JoinKind::Full);
     if writes_nulls && plan.output == OutputMode::Update {
         problems.push(Problem::null_rows_not_revised());
@@ -64,9 +74,10 @@ pub(super) fn check(plan: &Plan, flow: &Flow, stages: &[Stage<'_>], problems: &m
 /// Why rows of a side can never leave; completes "because ..".
 fn end(join: &JoinPlan, linked: [bool; 2], side: usize, bounded: bool) -> Result<(), String> {
     let other = SIDES[1 - side];
-    if join.window.is_some() {
+    if join.window.is_some() || join.sides == Sides::Either && bounded {
         let known = linked[0] || linked[1];
-        return known.then_some(()).ok_or("no watermark speaks of the window".to_owned());
+        let what = if join.window.is_some() { "window" } else { "time" };
+        return known.then_some(()).ok_or(format!("no watermark speaks of the {what}"));
     }
     if !bounded {
         let from = ["above", "below"][side];
@@ -92,15 +103,19 @@ fn outer(side: usize, ends: &[Result<(), String>; 2], problems: &mut Vec<Problem
     }
 }
 
+/// Whether a row of a side that finds nobody is written.
+const fn owed(kind: JoinKind, side: usize) -> bool {
+    match kind {
+        JoinKind::Left | JoinKind::Anti => side == 0,
+        JoinKind::Right => side == 1,
+        JoinKind::Full => true,
+        JoinKind::Inner | JoinKind::Semi => false,
+    }
+}
+
 /// Rows without event time on an outer side.
 fn null_times(kind: JoinKind, problems: &mut Vec<Problem>) {
-    let outer = match kind {
-        JoinKind::Left | JoinKind::Anti => [true, false],
-        JoinKind::Right => [false, true],
-        JoinKind::Full => [true, true],
-        JoinKind::Inner | JoinKind::Semi => [false, false],
-    };
-    for (side, _) in SIDES.iter().zip(outer).filter(|it| it.1) {
+    for (_, side) in SIDES.iter().enumerate().filter(|it| owed(kind, it.0)) {
         problems.push(Problem::null_time_kept(side));
     }
 }

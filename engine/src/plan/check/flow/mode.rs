@@ -18,7 +18,7 @@ pub(super) fn check(plan: &Plan, flow: &Flow, stages: &[Stage<'_>], problems: &m
             behind(plan.output, *stage, problems);
         }
         if let StagePlan::Dedup(it) = stage.plan
-            && matches!(it.expiry, DedupExpiry::After(_))
+            && matches!(it.expiry, DedupExpiry::After(_) | DedupExpiry::At(_))
             && (it.time.is_none() || !stage.linked[0])
         {
             problems.push(Problem::dedup_never_expires(&stage.words()));
@@ -26,9 +26,8 @@ pub(super) fn check(plan: &Plan, flow: &Flow, stages: &[Stage<'_>], problems: &m
         behind_aggregation |=
             is_aggregation(stage.plan) || matches!(stage.plan, StagePlan::Count(_));
     }
-    let last = stages.iter().rev().find(|it| !it.plan.is_stateless());
     let complete = plan.output == OutputMode::Complete;
-    if complete && !last.is_some_and(|it| is_aggregation(it.plan)) {
+    if complete && !stages.iter().any(|it| is_aggregation(it.plan)) {
         problems.push(Problem::complete_without_aggregation());
     }
 }

@@ -210,7 +210,7 @@ impl Rules<'_, '_> {
                 let (words, name) = (self.stage.words(), self.stage.names(&[time]));
                 self.problems.push(Problem::dedup_time_not_compared(&words, &name));
             }
-            (DedupExpiry::WithItsTime | DedupExpiry::Never, _) => {}
+            (DedupExpiry::WithItsTime | DedupExpiry::Never | DedupExpiry::At(_), _) => {}
         }
     }
 

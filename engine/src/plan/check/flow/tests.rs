@@ -18,7 +18,7 @@ const SIZE: Span = Span::minutes(10);
 
 fn input(name: &str) -> InputPlan {
     let marks = vec![Mark { column: TS, delay: Span::minutes(2) }];
-    InputPlan { name: name.to_owned(), marks, before: Vec::new() }
+    InputPlan::of(name.to_owned(), marks)
 }
 
 fn window() -> WindowStage {

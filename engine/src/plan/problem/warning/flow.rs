@@ -67,6 +67,17 @@ impl Problem {
         Self::new(Code::UnmarkedInputJudged, cause, remedy)
     }
 
+    /// Semantics 6, where the loosest bounds remove rows (Spark).
+    #[cold]
+    pub(crate) fn join_matches_nobody(lower: i64, upper: i64) -> Self {
+        let cause = format!(
+            "the join wants right - left to be at least {lower} and at most {upper} milliseconds: \
+             no pair of rows is so, and rows are kept for nothing"
+        );
+        let remedy = "check signs and open ends: bounds are on the right time minus the left one";
+        Self::new(Code::JoinMatchesNobody, cause, remedy)
+    }
+
     /// Accepted by Spark (`null_event_time_join`).
     #[cold]
     pub(crate) fn null_time_kept(side: &str) -> Self {
@@ -132,8 +143,8 @@ impl Problem {
     #[cold]
     pub(crate) fn watermark_redefined(input: &str, column: &str) -> Self {
         let cause = format!(
-            "`{input}` has two watermarks on `{column}`; with a late value of its own for each \
-             stage only one of them can be meant"
+            "`{input}` has two watermarks, the last on `{column}`; with a late value of its own for \
+             each stage only one of them can be meant"
         );
         Self::new(Code::WatermarkRedefined, cause, "keep the one with the delay that you want")
     }

@@ -111,8 +111,9 @@ impl Reach {
         Some(EventTime(last.clamp(i64::MIN.into(), i64::MAX.into()) as i64))
     }
 
-    /// Whether rows of some side ever leave.
-    pub(super) const fn expires(self, plan: &JoinPlan) -> bool {
-        plan.window.is_some() || self.lower.is_some() || self.upper.is_some()
+    /// Whether rows of a side ever leave.
+    pub(super) const fn expires(self, plan: &JoinPlan, side: usize) -> bool {
+        let bound = if side == 0 { self.upper } else { self.lower };
+        plan.window.is_some() || bound.is_some()
     }
 }

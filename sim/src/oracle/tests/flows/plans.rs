@@ -5,8 +5,9 @@ use crate::oracle::tests::{Story, plan};
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::flow::{
     AsOfPlan, Carry, Chain, Compare, CountPlan, DedupExpiry, DedupPlan, Edge, Expiry, Filter, Flow,
-    FollowUp, Gap, GlobalPlan, HoleRule, InputPlan, JoinKind, JoinPlan, Mark, NullTime, PanePlan,
-    Policy, Range, SessionLate, SessionPlan, Sides, StagePlan, Touching, WindowStage,
+    FollowUp, Gap, GlobalPlan, HoleRule, InputPlan, JoinKind, JoinPlan, Judged, Mark, NullTime,
+    PairFilter, PanePlan, Policy, Range, SessionLate, SessionPlan, Sides, StagePlan, Touching,
+    WindowStage,
 };
 use plimsoll_engine::plan::{
     Aggregate, AllIdle, Effective, Fallback, GeneratorPlan, Guard, GuardAction, IdlePlan,
@@ -60,13 +61,23 @@ pub(super) fn random_flow(draw: &mut Lcg, kind: Kind) -> Plan {
         let mark = Mark { column: T, delay: Span(draw.below(25)) };
         let marks = if it == 1 && !joins && draw.one_in(4) { vec![] } else { vec![mark] };
         let before = if draw.one_in(8) { vec![filter(draw, V)] } else { vec![] };
-        InputPlan { name: format!("in{it}"), marks, before }
+        let behind = if draw.one_in(8) { vec![filter(draw, V)] } else { vec![] };
+        let judged = match draw.below(8) {
+            0 if joins => Judged::Column(T),
+            1 if joins => Judged::Nobody,
+            _ => Judged::ItsTime,
+        };
+        InputPlan { name: format!("in{it}"), marks, before, behind, judged }
     });
     let inputs: Vec<_> = inputs.collect();
     let append = plan.output == OutputMode::Append;
     let stages = stages(draw, kind, joins, append);
     let mut flow = Flow::of(inputs, stages);
     flow.policy = draw.pick(&[Policy::Min, Policy::Max]);
+    if joins && draw.one_in(6) {
+        let compare = draw.pick(&[Compare::Less, Compare::Unequal, Compare::AtLeast]);
+        flow.pairs.push(PairFilter { left: V, compare, right: V });
+    }
     flow.chain = draw.pick(&[Chain::Previous, Chain::Same]);
     flow.follow_up = draw.pick(&[FollowUp::Never, FollowUp::WhenMoved]);
     flow.null_time = draw.pick(&[NullTime::Nowhere, NullTime::Epoch]);
@@ -361,7 +372,7 @@ fn join(draw: &mut Lcg) -> StagePlan {
             own_time: flip(draw),
             loosest: flip(draw),
         },
-        sides: draw.pick(&[Sides::Own, Sides::Combined]),
+        sides: draw.pick(&[Sides::Own, Sides::Combined, Sides::Both, Sides::Either]),
         late_policy: draw.pick(&[LatePolicy::Drop, LatePolicy::SideOutput]),
     })
 }

@@ -69,6 +69,11 @@ impl Story<'_> {
         let grace = if self.own.chance(200) { self.part(&[2, 8]) } else { Span::ZERO };
         let expiry = self.expiry(late);
         let sides = if self.own.chance(450) { Sides::Own } else { Sides::Combined };
+        let sides = match self.entropy.field("flow", "sides").below(20) {
+            0..17 => sides,
+            17..19 => Sides::Both,
+            _ => Sides::Either,
+        };
         let only_if = [(); 2].map(|()| self.condition());
         let on = self.on();
         let late_policy = self.late_policy();

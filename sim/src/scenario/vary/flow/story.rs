@@ -18,7 +18,7 @@ use plimsoll_engine::time::Span;
 pub(super) struct Story<'e> {
     /// The draws of all stages.
     pub(super) own: Stream<'e>,
-    entropy: &'e Entropy<'e>,
+    pub(super) entropy: &'e Entropy<'e>,
     of: &'e Measure,
     /// About how long a window is.
     pub(super) slide: i64,

@@ -9,7 +9,7 @@ use plimsoll_engine::plan::flow::*;
 use plimsoll_engine::plan::levels::*;
 use plimsoll_engine::plan::*;
 use plimsoll_engine::row::{ColumnIx, Schema};
-use plimsoll_engine::time::Span;
+use plimsoll_engine::time::{EventTime, Span};
 
 /// Makes a flow of a plan.
 pub(super) fn make(draw: &mut Draw, plan: &mut Plan) {
@@ -38,6 +38,12 @@ pub(super) fn make(draw: &mut Draw, plan: &mut Plan) {
     flow.chain = draw.of(CHAIN);
     flow.follow_up = draw.of(FOLLOW_UP);
     flow.null_time = draw.of(NULL_TIME);
+    let pair = |draw: &mut Draw| PairFilter {
+        left: column(draw, &plan.schema),
+        compare: draw.of(COMPARE),
+        right: column(draw, &plan.schema),
+    };
+    flow.pairs = (0..draw.below(3)).map(|_| pair(draw)).collect();
     flow.hindsight = draw.maybe(Draw::span).unwrap_or(Span::ZERO);
     plan.flow = Some(flow);
 }
@@ -81,7 +87,13 @@ fn inputs(draw: &mut Draw, plan: &Plan) -> Vec<InputPlan> {
         let mark = |draw: &mut Draw| Mark { column: draw.column(&plan.schema), delay: draw.span() };
         let marks = (0..marks).map(|_| mark(draw)).collect();
         let before = (0..draw.below(3)).map(|_| filter(draw, &plan.schema)).collect();
-        InputPlan { name: (*name).to_owned(), marks, before }
+        let behind = (0..draw.below(2)).map(|_| filter(draw, &plan.schema)).collect();
+        let judged = match draw.below(4) {
+            0 => Judged::Column(column(draw, &plan.schema)),
+            1 => Judged::Nobody,
+            _ => Judged::ItsTime,
+        };
+        InputPlan { name: (*name).to_owned(), marks, before, behind, judged }
     };
     names.iter().map(|it| input(draw, it)).collect()
 }
@@ -173,6 +185,7 @@ fn stage(draw: &mut Draw, handed: &Schema) -> StagePlan {
             expiry: match draw.below(3) {
                 0 => DedupExpiry::WithItsTime,
                 1 => DedupExpiry::After(draw.span()),
+                2 => DedupExpiry::At(EventTime(draw.number())),
                 _ => DedupExpiry::Never,
             },
             late_policy,

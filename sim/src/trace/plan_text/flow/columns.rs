@@ -10,7 +10,7 @@ use crate::trace::plan_text::keys::{COMPARE, Wrong, word, wrong};
 use crate::trace::plan_text::{nested, values};
 use crate::trace::time_text::TimeText;
 use plimsoll_engine::plan::Aggregate;
-use plimsoll_engine::plan::flow::Filter;
+use plimsoll_engine::plan::flow::{Filter, PairFilter};
 use plimsoll_engine::row::{ColumnIx, ColumnKind, Schema};
 use plimsoll_engine::time::EventTime;
 
@@ -61,6 +61,24 @@ impl<'a> Columns<'a> {
         summands(text)?.into_iter().map(one).collect()
     }
 
+    /// `v<v+a!=b`: a column on the left, compared with one on the right.
+    pub(in crate::trace::plan_text) fn pair_filters(
+        &self,
+        text: &str,
+    ) -> Result<Vec<PairFilter>, Wrong> {
+        let one = |text: &str| {
+            let at = nested::first(text, &['<', '>', '=', '!']);
+            let sign = at.and_then(|at| COMPARE.iter().find(|it| text[at..].starts_with(it.0)));
+            let (Some(at), Some((sign, compare))) = (at, sign) else {
+                return Err(wrong("a comparison of two columns such as `v<v`", text));
+            };
+            let left = self.find(text[..at].trim())?;
+            let right = self.find(text[at + sign.len()..].trim())?;
+            Ok(PairFilter { left, compare: *compare, right })
+        };
+        summands(text)?.into_iter().map(one).collect()
+    }
+
     /// `v>=5`.
     pub(super) fn filter(&self, text: &str) -> Result<Filter, Wrong> {
         let expected = "a comparison such as `v>=5`, with `<`, `<=`, `=`, `!=`, `>=` or `>`";
@@ -104,6 +122,17 @@ pub(super) fn pairs_text(schema: &Schema, pairs: &[(ColumnIx, ColumnIx)]) -> Str
 pub(super) fn aggregates_text(schema: &Schema, aggregates: &[Aggregate]) -> String {
     let one = |it: &Aggregate| values::aggregate_text(schema, *it);
     aggregates.iter().map(one).collect::<Vec<_>>().join("+")
+}
+
+pub(in crate::trace::plan_text) fn pair_filters_text(
+    schema: &Schema,
+    pairs: &[PairFilter],
+) -> String {
+    let one = |it: &PairFilter| {
+        let (left, right) = (values::name(schema, it.left), values::name(schema, it.right));
+        format!("{left}{}{right}", word(COMPARE, it.compare))
+    };
+    pairs.iter().map(one).collect::<Vec<_>>().join("+")
 }
 
 pub(super) fn filter_text(schema: &Schema, filter: Filter) -> String {

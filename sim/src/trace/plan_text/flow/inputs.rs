@@ -8,7 +8,7 @@ use crate::trace::plan_text::keys::{Wrong, wrong};
 use crate::trace::plan_text::{nested, values};
 use crate::trace::time_text::SpanText;
 use plimsoll_engine::plan::WatermarkPlan;
-use plimsoll_engine::plan::flow::{InputPlan, Mark};
+use plimsoll_engine::plan::flow::{InputPlan, Judged, Mark};
 use plimsoll_engine::row::{ColumnIx, PartitionId, Schema};
 
 /// Inputs as they were read.
@@ -21,7 +21,7 @@ pub(in crate::trace::plan_text) struct Inputs {
 }
 
 const INPUT: &str = "an input such as `left(5s)`: a name without `|+<>!` and what separates, then spans, \
-                     `COLUMN:SPAN`, comparisons or `none`";
+                     `COLUMN:SPAN`, comparisons, `behind(COMPARISON)`, `judged(COLUMN)` or `none`";
 
 /// Reads all inputs. `watermark` is the plan's, from which they take what they do not say.
 pub(in crate::trace::plan_text) fn inputs(
@@ -43,7 +43,7 @@ pub(in crate::trace::plan_text) fn inputs(
             }
             Some((name, inner)) if values::is_flow_name(name) => {
                 let name = name.to_owned();
-                let mut input = InputPlan { name, marks: Vec::new(), before: Vec::new() };
+                let mut input = InputPlan::of(name, Vec::new());
                 read.input(inner.unwrap_or_default(), columns, watermark, &mut input, &mut wrongs);
                 read.inputs.push(input);
             }
@@ -71,6 +71,16 @@ impl Inputs {
         for part in nested::parts(inner, ',').unwrap_or_default() {
             if part == "none" {
                 none = true;
+            } else if let Some(("behind", Some(inner))) = nested::call(part) {
+                match columns.filter(inner) {
+                    Ok(it) => input.behind.push(it),
+                    Err(it) => wrongs.push(it),
+                }
+            } else if let Some(("judged", Some(inner))) = nested::call(part) {
+                match judged(inner, columns) {
+                    Ok(it) => input.judged = it,
+                    Err(it) => wrongs.push(it),
+                }
             } else if nested::first(part, &['<', '>', '=', '!']).is_some() {
                 match columns.filter(part) {
                     Ok(it) => input.before.push(it),
@@ -109,6 +119,14 @@ impl Inputs {
     }
 }
 
+/// `COLUMN`, or `none`.
+fn judged(text: &str, columns: Columns<'_>) -> Result<Judged, Wrong> {
+    match text.trim() {
+        "none" => Ok(Judged::Nobody),
+        name => columns.find(name).map(Judged::Column),
+    }
+}
+
 /// The text of `inputs`; marks on `on` are written without their column.
 pub(in crate::trace::plan_text) fn inputs_text(
     inputs: &[InputPlan],
@@ -127,7 +145,14 @@ pub(in crate::trace::plan_text) fn inputs_text(
         let none = it.marks.is_empty().then(|| "none".to_owned());
         let marks = it.marks.iter().map(mark);
         let before = it.before.iter().map(|it| filter_text(schema, *it));
-        let parts: Vec<String> = none.into_iter().chain(marks).chain(before).collect();
+        let behind = it.behind.iter().map(|it| format!("behind({})", filter_text(schema, *it)));
+        let judged = match it.judged {
+            Judged::ItsTime => None,
+            Judged::Column(it) => Some(format!("judged({})", values::name(schema, it))),
+            Judged::Nobody => Some("judged(none)".to_owned()),
+        };
+        let parts = none.into_iter().chain(marks).chain(before).chain(behind).chain(judged);
+        let parts: Vec<String> = parts.collect();
         format!("{}({})", it.name, parts.join(","))
     };
     inputs.iter().map(input).collect::<Vec<_>>().join(",")

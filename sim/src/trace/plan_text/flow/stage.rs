@@ -106,7 +106,7 @@ impl Reading<'_> {
             ),
             "global" => (self.global(&mut args), &["key", "agg", "time", "late"]),
             "count" => (self.count(&mut args), &["time", "key", "agg"]),
-            "dedup" => (self.dedup(&mut args), &["within", "time", "late", "late_policy"]),
+            "dedup" => (self.dedup(&mut args), &["within", "at", "time", "late", "late_policy"]),
             "join" => (
                 self.join(&mut args),
                 &[
@@ -237,6 +237,8 @@ impl Reading<'_> {
             name => self.columns.find(name).map(Some),
         });
         let within = args.maybe("within", values::span).map(DedupExpiry::After);
+        let at = args.maybe("at", values::time).map(DedupExpiry::At);
+        let within = within.or(at);
         let expiry = if args.next_is("with_time") {
             Some(DedupExpiry::WithItsTime)
         } else if args.next_is("never") {
@@ -245,7 +247,7 @@ impl Reading<'_> {
             None
         };
         if within.is_some() && expiry.is_some() {
-            let expected = "one of `within=SPAN`, `with_time` and `never`";
+            let expected = "one of `within=SPAN`, `at=TIME`, `with_time` and `never`";
             args.wrongs.push(wrong(expected, "two of them"));
         }
         let columns = columns?;

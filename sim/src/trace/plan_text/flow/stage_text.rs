@@ -12,7 +12,7 @@ use crate::trace::plan_text::keys::{
     CARRY, HOLE, JOIN, LATE, LATE_POLICY, SESSION_LATE, SIDES, TOUCHING, Words, word,
 };
 use crate::trace::plan_text::values::{name, window_text};
-use crate::trace::time_text::SpanText;
+use crate::trace::time_text::{SpanText, TimeText};
 use plimsoll_engine::plan::flow::{
     AsOfPlan, Carry, CountPlan, DedupExpiry, DedupPlan, Flow, Gap, GlobalPlan, JoinPlan,
     SessionPlan, StagePlan, WindowStage,
@@ -126,6 +126,7 @@ impl Writing<'_> {
             _ if default => None,
             DedupExpiry::WithItsTime => Some("with_time".to_owned()),
             DedupExpiry::After(it) => Some(format!("within={}", SpanText(*it))),
+            DedupExpiry::At(it) => Some(format!("at={}", TimeText(*it))),
             DedupExpiry::Never => Some("never".to_owned()),
         };
         if !columns.is_empty() || said.is_some() {

@@ -33,6 +33,21 @@ fn inputs_have_watermarks_of_their_own() {
 }
 
 #[test]
+fn an_input_has_filters_behind_its_watermark_and_a_column_that_judges_its_rows() {
+    let line = "inputs=left(5s,v=1,behind(v>=5)),right(5s,judged(none)) pairs=v<=v+k!=k \
+                stages=join(inner,to=1h,sides=either)|dedup(l_k,at=@7)";
+    let flow = flow(line);
+    let filter = Filter { column: ColumnIx(2), compare: Compare::AtLeast, value: 5 };
+    assert_eq!((flow.inputs[0].before.len(), &flow.inputs[0].behind[..]), (1, &[filter][..]));
+    assert_eq!((flow.inputs[0].judged, flow.inputs[1].judged), (Judged::ItsTime, Judged::Nobody));
+    assert_eq!(flow.pairs.len(), 2);
+    let again = print(&read(line).expect(line));
+    assert_eq!(print(&read(&again).expect(&again)), again);
+    let judged = "inputs=a(5s,judged(time)),b(5s) stages=join(inner,to=1h)";
+    assert_eq!(self::flow(judged).inputs[0].judged, Judged::Column(ColumnIx(0)));
+}
+
+#[test]
 fn an_input_that_says_no_delay_has_the_one_of_the_plan() {
     let print = |line: &str| print(&read(line).expect(line));
     assert_eq!(print("stages= delay=5s"), "delay=5s stages=");
@@ -117,7 +132,7 @@ fn defaults_come_from_the_profile_where_it_has_them() {
              inputs=a,b stages=join(left,to=1h)|session(5min)|dedup(l_k)",
         ),
         "inputs=a(0s),b(0s) effective=row stages=join(left,to=1h,late=event_inclusive,\
-         expiry=loosest,sides=combined)|session(5min,late=proto,touching=merge)|\
+         expiry=loosest,sides=both)|session(5min,late=proto,touching=merge)|\
          dedup(l_k,late=event_inclusive)"
     );
     assert_eq!(
@@ -176,9 +191,9 @@ fn all_mistakes_of_a_flow_are_reported_at_once() {
             "inputs: expected each input once, found `a`",
             "inputs: expected either `none` or spans, found `none,5s`",
             "inputs: expected an input such as `left(5s)`: a name without `|+<>!` and what separates, \
-             then spans, `COLUMN:SPAN`, comparisons or `none`, found `(1s)`",
+             then spans, `COLUMN:SPAN`, comparisons, `behind(COMPARISON)`, `judged(COLUMN)` or `none`, found `(1s)`",
             "stages: expected in stage 1 a stage such as `window`; the nearest is `window`, found `windw`",
-            "stages: expected in stage 3 one of `within=SPAN`, `with_time` and `never`, found `two of them`",
+            "stages: expected in stage 3 one of `within=SPAN`, `at=TIME`, `with_time` and `never`, found `two of them`",
             "stages: expected in stage 4 `inner`, `left`, `right`, `full`, `semi` or `anti`, found `outer`",
             "stages: expected in stage 4 an argument of `join`; the nearest is `from`, found `fro`",
             "policy: expected `min` or `max`, found `most`",

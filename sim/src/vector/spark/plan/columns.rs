@@ -7,8 +7,11 @@
 
 use super::super::EmittedRow;
 use super::super::cell::Cell;
-use super::{Unmapped, foreign};
+use super::super::run::NULL_KEY;
+use super::{COLUMNS, Unmapped, foreign};
+use plimsoll_engine::plan::flow::DedupExpiry;
 use plimsoll_engine::row::{ColumnIx, ColumnKind, Dictionary, RowBatch, Schema};
+use plimsoll_engine::time::{EventTime, Span};
 
 /// A column, or the pair that is an average.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,10 +38,13 @@ impl Columns {
         Self { named: Vec::new(), count: 0 }
     }
 
-    /// Those of an input.
+    /// Those of an input, with the kinds that the vector knows.
     pub(super) fn of(schema: &Schema) -> Self {
         let mut columns = Self::none();
-        schema.columns.iter().for_each(|it| columns.push(&it.name, it.kind));
+        for it in &schema.columns {
+            let known = COLUMNS.iter().find(|known| known.0 == it.name);
+            columns.push(&it.name, known.map_or(it.kind, |it| it.1));
+        }
         columns
     }
 
@@ -81,9 +87,33 @@ impl Columns {
         }
     }
 
-    /// Where several stand.
+    /// What a column is called.
+    pub(super) fn name(&self, at: ColumnIx) -> Option<&str> {
+        let stands = |slot: &Slot| matches!(slot, Slot::Plain(it, _) if *it == at);
+        self.named.iter().rev().find(|it| stands(&it.1)).map(|it| it.0.as_str())
+    }
+
+    /// Where several stand; `window` is all columns of a window.
     pub(super) fn find_all(&self, names: &[String]) -> Result<Vec<ColumnIx>, Unmapped> {
-        names.iter().map(|it| self.find(it).map(|it| it.0)).collect()
+        self.spelled_out(names).iter().map(|it| self.find(it).map(|it| it.0)).collect()
+    }
+
+    /// Where the values stand that a count counts: those of an average are as many as sums.
+    pub(super) fn counted(&self, name: &str) -> Result<ColumnIx, Unmapped> {
+        match self.named.iter().rev().find(|it| it.0 == name) {
+            Some((_, Slot::Mean(at), _)) => Ok(*at),
+            _ => self.find(name).map(|it| it.0),
+        }
+    }
+
+    /// Names with `window` as the columns that it is here.
+    pub(super) fn spelled_out(&self, names: &[String]) -> Vec<String> {
+        let window = ["window_start", "window_end", WINDOW_TIME].map(str::to_owned);
+        let spelled = |it: &String| match it.as_str() {
+            "window" if self.find(WINDOW_TIME).is_ok() => window.to_vec(),
+            _ => vec![it.clone()],
+        };
+        names.iter().flat_map(spelled).collect()
     }
 
     /// Gives a column another name.
@@ -95,22 +125,38 @@ impl Columns {
 
     /// Keeps some, in this order: their places, and what is left. `window` is all columns of a window.
     pub(super) fn project(&self, names: &[String]) -> Result<(Vec<ColumnIx>, Self), Unmapped> {
-        let window = ["window_start", "window_end", WINDOW_TIME].map(str::to_owned);
         let (mut places, mut left) = (Vec::new(), Self::none());
-        let names = names.iter().flat_map(|it| match it.as_str() {
-            "window" => window.to_vec(),
-            _ => vec![it.clone()],
-        });
-        for name in names {
+        for name in self.spelled_out(names) {
+            if let Some((_, Slot::Mean(at), _)) = self.named.iter().rev().find(|it| it.0 == name) {
+                places.extend([*at, ColumnIx(at.0 + 1)]);
+                left.push_mean(&name);
+                continue;
+            }
             let (at, kind) = self.find(&name)?;
             places.push(at);
-            if name == WINDOW_TIME {
-                left.push_hidden(&name, kind);
-            } else {
-                left.push(&name, kind);
-            }
+            left.push_as(&name, kind);
         }
         Ok((places, left))
+    }
+
+    /// When a dedup within a delay forgets rows of windows: Spark takes the column for a number, and what
+    /// it reads of a window is where in the row its two times stand and how long they are, in
+    /// microseconds (DeduplicateWithinWatermarkExec, `getLong` of a struct): the same for all rows.
+    pub(super) fn read_as_a_number(&self, delay: Span) -> DedupExpiry {
+        let hidden = |it: &&(String, Slot, bool)| it.0 == WINDOW_TIME || it.0 == "window_start";
+        let fields = self.named.len() - self.named.iter().filter(hidden).count();
+        let fixed = 8 * (fields.div_ceil(64) + fields) as i64;
+        let micros = (fixed << 32) | 16;
+        DedupExpiry::At(EventTime((micros + 999) / 1_000) + delay)
+    }
+
+    /// One more column; the time of a window is not written.
+    pub(super) fn push_as(&mut self, name: &str, kind: ColumnKind) {
+        if name == WINDOW_TIME {
+            self.push_hidden(name, kind);
+        } else {
+            self.push(name, kind);
+        }
     }
 
     /// A written row under its names.
@@ -119,9 +165,10 @@ impl Columns {
         let cell = |slot: &Slot| match *slot {
             Slot::Plain(at, kind) => match (get(at), kind) {
                 (None, _) => Cell::Null,
-                (Some(code), ColumnKind::Text) => {
-                    Cell::Text(texts.text(code).unwrap_or("?").to_owned())
-                }
+                (Some(code), ColumnKind::Text) => match texts.text(code).unwrap_or("?") {
+                    NULL_KEY => Cell::Null,
+                    text => Cell::Text(text.to_owned()),
+                },
                 (Some(it), ColumnKind::Integer | ColumnKind::Time) => Cell::Integer(it),
             },
             Slot::Mean(at) => {

@@ -35,6 +35,23 @@ pub(super) const SORT: Refusal = unnamed("sort");
 /// A set of values that never shrinks.
 pub(super) const DISTINCT: Refusal = unnamed("distinct_aggregate");
 
+/// A dedup within a delay that nothing gives.
+pub(super) const NO_TIME_WITHIN: Refusal = unnamed("dedup_within_watermark_without_watermark");
+
+/// An outer or a semi join where results are written again.
+pub(super) const JOIN_OUTPUT_MODE: Refusal = unnamed("join_output_mode");
+
+/// A join by nothing that is equal: found when the first batch is planned.
+pub(super) const JOIN_WITHOUT_EQUALITY: Refusal = Refusal {
+    moment: Some(Moment::FirstBatch),
+    condition: Condition {
+        moment: Moment::FirstBatch,
+        name: None,
+        sqlstate: None,
+        reason: Some("join_without_equality"),
+    },
+};
+
 /// A window column beside the event time that it was made from.
 pub(super) const TWO_EVENT_TIMES: Refusal = {
     let condition = match condition(Code::KeyIsEventTime) {
@@ -58,6 +75,11 @@ impl Refusal {
     /// How Spark refuses this problem, if it does.
     pub fn of(code: Code) -> Option<Self> {
         condition(code).map(|condition| Self { moment: Some(condition.moment), condition })
+    }
+
+    /// Whether it is about the output mode.
+    pub fn is_of_mode(&self) -> bool {
+        self.condition.name.is_some_and(|it| it.starts_with("STREAMING_OUTPUT_MODE"))
     }
 
     /// Whether the query starts, and fails only when rows come.

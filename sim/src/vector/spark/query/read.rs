@@ -4,8 +4,8 @@
 
 use super::super::super::{Errors, Node, Object};
 use super::{
-    Agg, COMPARATORS, Filter, Function, Gap, Input, Join, JoinType, Operator, OutputMode, Policy,
-    Query, TimeColumn, Via, WatermarkOn,
+    Against, Agg, COMPARATORS, Filter, Function, Gap, Input, Join, JoinType, Operator, OutputMode,
+    Policy, Query, TimeColumn, Via, WatermarkOn,
 };
 
 /// Columns that an input may have beside `ts`, `k` and `v`.
@@ -102,7 +102,10 @@ fn filter(node: &Node<'_>, errors: &mut Errors) -> Option<Filter> {
     let mut filter = node.object(errors)?;
     let column = text(&mut filter, "column", errors);
     let op = filter.require("op", errors).and_then(|it| it.word(&COMPARATORS, errors));
-    let value = integer(&mut filter, "value", errors);
+    let value = filter.require("value", errors).and_then(|it| match it.value().as_str() {
+        Some(it) => Some(Against::Text(it.to_owned())),
+        None => it.integer(errors).map(Against::Number),
+    });
     filter.finish(errors);
     Some(Filter { column: column?, op: op?, value: value? })
 }
