@@ -19,8 +19,9 @@ impl WindowAggregate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Figures, apply, evict, plan, time, usual};
+    use super::super::tests::{Figures, batch, evict, plan, time, usual};
     use super::*;
+    use crate::operator::LateBound;
     use crate::plan::{LateRule, OutputMode};
     use crate::state::layout::Value;
 
@@ -32,7 +33,8 @@ mod tests {
 
     fn counted(times: &[i64], into: &mut WindowAggregate, bound: EventTime) {
         let rows: Vec<_> = times.iter().map(|it| time(*it, 1, 1)).collect();
-        apply(into, &rows, bound);
+        let late = LateBound::Same(bound);
+        into.apply(&batch(&rows), 0..rows.len(), &[], late, 1, &mut Vec::new());
     }
 
     #[test]

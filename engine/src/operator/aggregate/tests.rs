@@ -103,7 +103,7 @@ pub(super) fn batch(rows: &[Row]) -> RowBatch {
 }
 
 type Row = [Option<i64>; 4];
-pub(super) type Key = Vec<Option<i64>>;
+type Key = Vec<Option<i64>>;
 pub(super) type Figures = Vec<(i64, i64, Vec<(Key, Vec<Value>)>)>;
 
 fn figures(of: &[Closing], sorted: bool) -> Figures {
@@ -380,7 +380,7 @@ pub(super) fn time(t: i64, key: i64, value: i64) -> Row {
 }
 
 /// Applies rows under one bound and returns the exceptions.
-pub(super) fn apply(to: &mut WindowAggregate, rows: &[Row], bound: EventTime) -> Vec<Exception> {
+fn apply(to: &mut WindowAggregate, rows: &[Row], bound: EventTime) -> Vec<Exception> {
     let mut exceptions = Vec::new();
     let late = LateBound::Same(bound);
     to.apply(&batch(rows), 0..rows.len(), &[], late, 1, &mut exceptions);
