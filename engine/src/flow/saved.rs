@@ -67,6 +67,9 @@ impl Flow {
         if !stages {
             let new = std::mem::take(&mut flow.stages).into_iter();
             flow.stages = new.zip(state.stages).map(|(new, it)| new.with_state_of(it)).collect();
+            if watermark {
+                flow.stages.iter_mut().for_each(Stage::watermark_lost);
+            }
         }
         Ok(flow)
     }

@@ -42,9 +42,10 @@
 //! kinds show their time to the marks of their input, filtered ones unless the filter stands before the
 //! watermark. A null time shows nothing or 0 ([`NullTime`]); as 0, dedup and a group by the time never
 //! take it for late, and a group and a join let it go at +inf only, a join with its null row. Count
-//! windows take rows without a time. A row of an input that the plan does not have is not applicable.
-//! The watermark has a say in what a stage judges and removes only where it speaks of the time that
-//! counts there ([`Flow::says`]).
+//! windows take rows without a time. Windows, sessions and groups by a time take a time further than
+//! 2^62 ms from zero, which only a stage before them can write, for no time. A row of an input that the
+//! plan does not have is not applicable. The watermark has a say in what a stage judges and removes
+//! only where it speaks of the time that counts there ([`Flow::says`]).
 //!
 //! *Writing.* Append: a group once, when it leaves. Update: at the end of a pass the groups that were
 //! changed in it. Complete: all groups at every Data, Empty and End step; no group is

@@ -138,4 +138,8 @@ impl Stage for Dedup {
     fn asks(&self) -> bool {
         true
     }
+
+    fn bounds_begin_anew(&mut self) {
+        self.forgotten.begins_anew();
+    }
 }

@@ -230,4 +230,8 @@ impl Stage for Join {
         let reach = Reach::of(&self.plan);
         [LEFT, 1].iter().any(|it| self.acts.removes[*it] && reach.expires(&self.plan, *it))
     }
+
+    fn bounds_begin_anew(&mut self) {
+        self.unmatched.iter_mut().for_each(Memory::begins_anew);
+    }
 }
