@@ -1,10 +1,11 @@
 //! Snapshots of every version load for ever.
 //!
 //! `data/snapshot-v1.bin` and `data/snapshot-v2.bin` are what [`saved`] made of [`STORY`] when those were
-//! the newest, `data/snapshot-v2-flow.bin` what version 2 made of [`FLOW`]. `data/snapshot-v3.bin` is what it makes of it now, and `data/snapshot-v3-flow.bin` what it makes of
-//! [`FLOW`]. While version 3 is the newest, the stories must give exactly these bytes: a change of the
-//! format without a new version fails here, and what today's build gives lies in the target folder,
-//! beside its message. For version 4 the stories and their files stay, without that test.
+//! the newest, `data/snapshot-v2-flow.bin` is what version 2 made of [`FLOW`]. `data/snapshot-v3.bin` and
+//! `data/snapshot-v3-flow.bin` are what it makes of both now. While version 3 is the newest, the stories
+//! must give exactly these bytes: a change of the format without a new version fails here, and what
+//! today's build gives lies in the target folder, beside its message. For version 4 the stories and
+//! their files stay, without that test.
 //!
 //! Invariant: a committed snapshot loads and goes on; cut or changed anywhere, it is a typed error.
 

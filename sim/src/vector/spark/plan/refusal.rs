@@ -38,6 +38,9 @@ pub(super) const DISTINCT: Refusal = unnamed("distinct_aggregate");
 /// A dedup within a delay that nothing gives.
 pub(super) const NO_TIME_WITHIN: Refusal = unnamed("dedup_within_watermark_without_watermark");
 
+/// A dedup within a delay behind figures that are written again; without a delay Spark lets it pass.
+pub(super) const AFTER_REWRITTEN: Refusal = unnamed("stateful_after_non_append_aggregate");
+
 /// An outer or a semi join where results are written again.
 pub(super) const JOIN_OUTPUT_MODE: Refusal = unnamed("join_output_mode");
 

@@ -226,6 +226,10 @@ impl Mapping {
 
     fn dedup(&mut self, columns: &[String], within: bool, read: &Read) -> Result<(), Unmapped> {
         let found = self.columns.find_all(columns)?;
+        let rewritten = self.mode != OutputMode::Append;
+        if within && rewritten && self.stages.iter().any(StagePlan::is_grouping) {
+            self.fails.push(refusal::AFTER_REWRITTEN);
+        }
         if within && self.times.is_empty() {
             self.fails.push(refusal::NO_TIME_WITHIN);
         }
