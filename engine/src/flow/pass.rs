@@ -65,6 +65,9 @@ impl Flow {
             };
             self.stages[at].step(&pass, output);
             note(&mut self.stage_records[at], &pass, output);
+            if let Some(watch) = out.watch.as_mut().filter(|it| it.stage == at) {
+                watch.observe(&pass, late, evict, output);
+            }
             let remark = |(id, kind): &(_, _)| Remark { step, stage: at, id: *id, kind: *kind };
             out.remarks.extend(output.remarks.iter().map(remark));
             let plan = &self.plan.stages[at];

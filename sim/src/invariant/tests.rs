@@ -29,7 +29,7 @@ struct Doctored<'a> {
 impl<'a> Doctored<'a> {
     fn new(trace: &Trace, doctor: Doctor<'a>) -> Self {
         let engine = Engine::new(trace, 1).expect("a plan without refusals");
-        let view = View { members: &[], ..engine.view(true) };
+        let view = View { members: &[], sources: None, ..engine.view(true) };
         let shown = Shown { call: 0, members: Vec::new(), view };
         Self { engine, doctor, shown }
     }
@@ -37,7 +37,7 @@ impl<'a> Doctored<'a> {
     fn after(&mut self, out: &mut Output) {
         let view = self.engine.view(true);
         self.shown.members = view.members.to_vec();
-        self.shown.view = View { members: &[], ..view };
+        self.shown.view = View { members: &[], sources: None, ..view };
         self.shown.call += 1;
         (self.doctor)(out, &mut self.shown);
     }
