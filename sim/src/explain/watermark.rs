@@ -6,11 +6,16 @@
 //!
 //! Invariant: a remedy is listed with what the watermark was after it had been tried.
 
+mod flow;
+
+pub use flow::{LineStanding, StageStanding};
+
 use super::history::History;
+use super::push::evaluate_again;
 use super::{ExplainError, Quoted};
+use crate::trace::Trace;
 use crate::trace::time_text::{SpanText, TimeText};
-use crate::trace::{Item, Trace};
-use plimsoll_engine::plan::{AllIdle, GeneratorPlan, IdlePlan, Rejoin, Trigger};
+use plimsoll_engine::plan::{AllIdle, GeneratorPlan, IdlePlan, Rejoin};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
 use plimsoll_engine::watermark::member::{Member, MemberState};
@@ -48,6 +53,12 @@ pub struct WatermarkStory {
     pub oldest_end: Option<EventTime>,
     /// Rows and heartbeats that wait for a step.
     pub arrivals_queued: u64,
+    /// How the watermarks of several inputs become one; `None` for a plan without stages.
+    pub policy: Option<&'static str>,
+    /// The watermarks of the inputs of a flow.
+    pub lines: Vec<LineStanding>,
+    /// What the stages of a flow hold.
+    pub stages: Vec<StageStanding>,
     /// What would move it, tried.
     pub remedies: Vec<Remedy>,
 }
@@ -111,16 +122,31 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
         held_since: held_by.and(history.holders.last()).and_then(|it| Quoted::of(trace, it.0)),
         oldest_end: last.oldest_end,
         arrivals_queued: last.arrivals_queued,
+        policy: None,
+        lines: Vec::new(),
+        stages: Vec::new(),
         remedies: Vec::new(),
     };
-    if plan.is_some() && !last.stopped && last.watermark != EventTime::MAX {
+    if let Some(flow) = &trace.plan.flow {
+        flow::fill(&mut story, trace, flow, &history);
+    }
+    if plan.is_some() && !last.stopped && is_open(&story) {
+        let held_by = story.held_by.map(PartitionId);
         let holder = held_by.and_then(|it| last.members.iter().find(|m| m.partition == it));
         if let Some(holder) = holder {
             story.try_idleness(trace, holder);
         }
-        story.try_rows(trace, holder.map(|it| it.partition));
+        match &trace.plan.flow {
+            Some(flow) => flow::try_all(&mut story, trace, flow, &history),
+            None => story.try_rows(trace, holder.map(|it| it.partition)),
+        }
     }
     Ok(story)
+}
+
+/// Whether there is a watermark that can still move.
+fn is_open(story: &WatermarkStory) -> bool {
+    story.watermark.is_some_and(|it| it != EventTime::MAX)
 }
 
 fn standing(trace: &Trace, member: &Member, now: ProcTime) -> Standing {
@@ -209,20 +235,15 @@ impl WatermarkStory {
         let Ok(history) = History::of_engine(changed, &mut |_| {}) else { return };
         let (watermark, oldest_end) = (history.last.watermark, history.last.oldest_end);
         if self.watermark.is_some_and(|it| it < watermark) {
-            self.remedies.push(Remedy { change, watermark, oldest_end });
+            self.add(Remedy { change, watermark, oldest_end });
         }
     }
 }
 
-/// Lets steps pass until what is there counts for everything: for each lag one, and one to see it.
-fn evaluate_again(trace: &mut Trace) {
-    let step = match trace.plan.trigger {
-        Trigger::Row => Item::Probe,
-        Trigger::Interval(span) => Item::Tick(span),
-        Trigger::Batch | Trigger::Once | Trigger::AvailableNow(_) => Item::Batch,
-    };
-    trace.items.push(Item::Probe); // Idleness is judged at ticks only.
-    trace.items.extend([step; 3]);
+/// The trace, with steps in which what is there counts.
+fn evaluated(mut trace: Trace) -> Trace {
+    evaluate_again(&mut trace);
+    trace
 }
 
 /// The trace with rows at its end.
@@ -250,7 +271,9 @@ impl fmt::Display for WatermarkStory {
                 writeln!(f, "The watermark is {}.", TimeText(w))?;
                 let (c, d) = (TimeText(self.candidate), SpanText(self.delay));
                 let what = if self.per_partition { "slowest partition" } else { "largest time" };
-                writeln!(f, "The {what} stands at {c}; the delay of {d} is taken off.")?;
+                if self.lines.len() < 2 {
+                    writeln!(f, "The {what} stands at {c}; the delay of {d} is taken off.")?;
+                }
                 if self.candidate - self.delay < w {
                     let kept = if self.has_fallback { "the clock or an item" } else { "an item" };
                     writeln!(
@@ -260,6 +283,7 @@ impl fmt::Display for WatermarkStory {
                 }
             }
         }
+        self.lines_text(f)?;
         if let Some(it) = &self.rose_at {
             match self.shown_by.as_ref().filter(|by| *by != it) {
                 Some(by) => writeln!(f, "It last rose at {it}; {by} showed the value.")?,
@@ -282,7 +306,8 @@ impl fmt::Display for WatermarkStory {
             writeln!(f, "  {p:<9} {max:<16} {:<12} {silent:<10} {heard}{holds}", it.state)?;
         }
         if let (Some(by), Some(since)) = (&self.holder, &self.held_since) {
-            writeln!(f, "{by} holds it since {since}.")?;
+            let does = if self.policy == Some("max") { "gives" } else { "holds" };
+            writeln!(f, "{by} {does} it since {since}.")?;
         }
         if 0 < self.arrivals_queued {
             writeln!(f, "{} rows and heartbeats wait for a step.", self.arrivals_queued)?;
@@ -290,6 +315,7 @@ impl fmt::Display for WatermarkStory {
         if let Some(end) = self.oldest_end {
             writeln!(f, "The earliest open window ends at {}.", TimeText(end))?;
         }
+        self.stages_text(f)?;
         if !self.remedies.is_empty() {
             writeln!(f, "What would move it (tried):")?;
         }

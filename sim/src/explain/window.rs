@@ -90,9 +90,6 @@ pub fn window(
     key: Option<&str>,
 ) -> Result<WindowStory, ExplainError> {
     let (plan, _) = CheckedPlan::new(trace.plan.clone()).map_err(ExplainError::Plan)?;
-    if trace.plan.flow.is_some() {
-        return Err(ExplainError::Stages);
-    }
     let operator = trace.plan.operator.as_ref().ok_or(ExplainError::NoWindows)?;
     let column = plan.window_column().ok_or(ExplainError::NoWindows)?;
     let window = window_at(operator, start)?;

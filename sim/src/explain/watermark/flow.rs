@@ -1,0 +1,298 @@
+//! The watermark of a flow: how far each input has come, which one the others wait for, and what the
+//! stages hold meanwhile.
+//!
+//! An input that has never spoken holds everybody under `policy=min`, and looks like one that is merely
+//! slow: so the table says of each whether it was ever heard. A stage whose time has no watermark is never
+//! freed by one; it is named, since its state only grows.
+//!
+//! Invariant: a remedy is listed with what the watermark was after it had been tried.
+
+use super::{Remedy, WatermarkStory, evaluated, is_open};
+use crate::explain::history::History;
+use crate::explain::lines::{LineOf, LineState};
+use crate::explain::{Quoted, clock_at, push};
+use crate::trace::plan_text::stage_texts;
+use crate::trace::time_text::{SpanText, TimeText};
+use crate::trace::{Item, Trace};
+use plimsoll_engine::plan::flow::{Flow, Policy, StagePlan};
+use plimsoll_engine::row::{ItemId, PartitionId};
+use plimsoll_engine::time::{EventTime, ProcTime, Span};
+use serde::Serialize;
+use std::fmt;
+
+/// One line: a watermark of an input, or an input without any.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LineStanding {
+    /// The input (and its column, where it has several watermarks).
+    pub name: String,
+    /// Its watermark; `None` where it has none and no say.
+    pub watermark: Option<EventTime>,
+    /// The time that it was computed from.
+    pub candidate: EventTime,
+    /// What is taken off.
+    pub delay: Span,
+    /// `never heard`, `active`, `idle` or `finished`.
+    pub state: &'static str,
+    /// The item that showed the time.
+    pub shown_by: Option<u64>,
+    /// Whether the watermark is where this line is.
+    pub holds: bool,
+    /// The partition or task that holds the line, where it is one.
+    pub holder: Option<String>,
+}
+
+/// What a stage holds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StageStanding {
+    /// The stage, from 1.
+    pub stage: usize,
+    /// What it does.
+    pub does: String,
+    /// Groups, entries and stored rows.
+    pub rows: u64,
+    /// Why the watermark never frees it; empty where it does.
+    pub never: String,
+}
+
+/// Puts what is known of a flow into the story.
+pub(super) fn fill(story: &mut WatermarkStory, trace: &Trace, flow: &Flow, history: &History) {
+    let lines = history.lines.last().map_or(&[][..], |it| &it.1);
+    story.policy = Some(match flow.policy {
+        Policy::Min => "min",
+        Policy::Max => "max",
+    });
+    story.lines = lines.iter().map(|it| line(trace, it)).collect();
+    if let Some(it) = lines.iter().find(|it| it.holds) {
+        (story.candidate, story.delay) = (it.candidate, it.mark.map_or(Span::ZERO, |it| it.1));
+    }
+    story.stages = stages(trace, flow, history);
+    for it in &mut story.partitions {
+        let partition = PartitionId(it.partition);
+        if let Some((_, why)) = history.last.blocked.iter().find(|of| of.0 == partition) {
+            it.state = why;
+        }
+        if flow.levels.is_some()
+            && let Some(heard) = last_heard(trace, partition)
+        {
+            (it.last_heard, it.silent) = (heard, story.now.since(heard));
+        }
+    }
+    let held = lines.iter().find(|it| it.holds && is_open(story));
+    if let Some(it) = held.filter(|_| several(lines) || it_is_one(flow, lines)) {
+        story.held_by = it.partition.map(|it| it.0);
+        let name = it.name(trace);
+        let whole = if name.is_empty() { None } else { Some(name) };
+        story.holder = it.holder(trace).or(whole);
+        story.held_since = since(history).and_then(|it| Quoted::of(trace, it));
+    }
+}
+
+/// Whether there is more than one watermark.
+fn several(lines: &[LineOf]) -> bool {
+    1 < lines.iter().filter(|it| it.mark.is_some()).count()
+}
+
+/// Whether within the only line one partition or task holds it.
+fn it_is_one(flow: &Flow, lines: &[LineOf]) -> bool {
+    flow.policy == Policy::Min
+        && lines.iter().any(|it| it.holds && (it.partition.is_some() || it.task.is_some()))
+}
+
+fn line(trace: &Trace, it: &LineOf) -> LineStanding {
+    LineStanding {
+        name: match it.name(trace) {
+            name if name.is_empty() => "input".to_owned(),
+            name => name,
+        },
+        watermark: it.mark.map(|_| it.watermark),
+        candidate: it.candidate,
+        delay: it.mark.map_or(Span::ZERO, |it| it.1),
+        state: match it.standing {
+            LineState::Unheard => "never heard",
+            LineState::Active => "active",
+            LineState::Idle => "idle",
+            LineState::Finished => "finished",
+        },
+        shown_by: it.set_by.map(|it| it.0),
+        holds: it.holds,
+        holder: it.holder(trace),
+    }
+}
+
+/// Since which item the same line (partition, task) holds the watermark.
+fn since(history: &History) -> Option<ItemId> {
+    let holder = |lines: &[LineOf]| {
+        let it = lines.iter().find(|it| it.holds)?;
+        Some((it.input, it.mark.map(|it| it.0), it.task, it.partition))
+    };
+    let last = holder(&history.lines.last()?.1);
+    let same = history.lines.iter().rev().take_while(|it| holder(&it.1) == last);
+    same.last().map(|it| it.0)
+}
+
+/// When a row or heartbeat of a partition came last.
+fn last_heard(trace: &Trace, partition: PartitionId) -> Option<ProcTime> {
+    let speaks = |it: &Item| {
+        matches!(it, Item::Row(_) | Item::Heartbeat { .. }) && it.partition() == Some(partition)
+    };
+    let at = trace.items.iter().rposition(speaks)?;
+    Some(clock_at(trace, ItemId(at as u64 + 1)))
+}
+
+fn stages(trace: &Trace, flow: &Flow, history: &History) -> Vec<StageStanding> {
+    let links = flow.links(&trace.plan.schema);
+    let (texts, held) = (stage_texts(&trace.plan), &history.last.held);
+    let kept = flow.stages.iter().enumerate().filter(|it| !it.1.is_stateless());
+    kept.map(|(at, stage)| StageStanding {
+        stage: at + 1,
+        does: texts.get(at).cloned().unwrap_or_default(),
+        rows: held.get(at).copied().unwrap_or(0),
+        never: never(trace, flow, at, stage, links[at]),
+    })
+    .collect()
+}
+
+/// Why a stage is never freed by the watermark.
+fn never(trace: &Trace, flow: &Flow, at: usize, stage: &StagePlan, links: [bool; 2]) -> String {
+    let schema = &flow.schemas(&trace.plan.schema)[at];
+    match stage {
+        StagePlan::Count(_) => "it waits for rows, not for the watermark".to_owned(),
+        StagePlan::Global(it) if it.time.is_none() => {
+            "no time is among its keys; it is kept until the input ends".to_owned()
+        }
+        _ if trace.plan.output == plimsoll_engine::plan::OutputMode::Complete
+            && stage.is_grouping() =>
+        {
+            "under `output=complete` nothing leaves before the input ends".to_owned()
+        }
+        StagePlan::Join(_) | StagePlan::AsOf(_) => match links {
+            [true, true] => String::new(),
+            [false, false] => "neither side has a watermark: nothing leaves".to_owned(),
+            // Each side leaves by what the other one still promises.
+            [false, true] => "the left side has no watermark: right rows are kept".to_owned(),
+            [true, false] => "the right side has no watermark: left rows are kept".to_owned(),
+        },
+        _ if !links[0] => match stage.times()[0] {
+            Some(column) => format!(
+                "the watermark says nothing of `{}`: it is kept until the input ends",
+                schema.column(column).name
+            ),
+            None => "it has no time: it is kept until the input ends".to_owned(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// Tries what would move the watermark of a flow.
+pub(super) fn try_all(story: &mut WatermarkStory, trace: &Trace, flow: &Flow, history: &History) {
+    let Some(w) = story.watermark else { return };
+    let lines = history.lines.last().map_or(&[][..], |it| &it.1);
+    let others = lines.iter().filter(|it| it.mark.is_some() && w < it.watermark);
+    let next = others.map(|it| it.watermark).filter(|it| it.is_finite()).min();
+    let least = match (w.is_finite(), next) {
+        (true, _) => Some(w + Span(1)),
+        (false, None) => Some(EventTime(0)),
+        (false, Some(_)) => None,
+    };
+    let held = lines.iter().find(|it| it.holds);
+    let unheard = held.is_some_and(|it| it.standing == LineState::Unheard);
+    for to in least.filter(|_| !unheard || next.is_none()).into_iter().chain(next) {
+        let needed = push::rows_for(trace, history, to);
+        if !needed.is_empty() {
+            story.try_change(&push::pushed(trace, &needed), push::text(trace, &needed));
+        }
+    }
+    if let Some(timeout) = &flow.levels {
+        try_levels(story, trace, timeout.idle_timeout);
+    }
+    if flow.policy == Policy::Min && several(lines) && flow.levels.is_none() {
+        let mut changed = trace.clone();
+        if let Some(it) = &mut changed.plan.flow {
+            it.policy = Policy::Max;
+        }
+        let text = "policy=max (rows of the slower inputs are late then)".to_owned();
+        story.try_change(&evaluated(changed), text);
+    }
+}
+
+/// The longest idle timeout under which the holder is left out by now.
+fn try_levels(story: &mut WatermarkStory, trace: &Trace, timeout: Option<Span>) {
+    let held = story.partitions.iter().find(|it| story.held_by == Some(it.partition));
+    let Some(wanted) = held.map(|it| it.silent - Span(1)).filter(|it| Span::ZERO <= *it) else {
+        return;
+    };
+    if timeout.is_some_and(|it| it <= wanted) {
+        return;
+    }
+    let mut changed = trace.clone();
+    if let Some(levels) = changed.plan.flow.as_mut().and_then(|it| it.levels.as_mut()) {
+        levels.idle_timeout = Some(wanted);
+    }
+    story.try_change(
+        &evaluated(changed),
+        format!("an idle timeout of at most {}", SpanText(wanted)),
+    );
+}
+
+impl WatermarkStory {
+    /// The lines, where there are several.
+    pub(super) fn lines_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let marked = self.lines.iter().filter(|it| it.watermark.is_some()).count();
+        if self.lines.len() < 2 {
+            return Ok(());
+        }
+        if 1 < marked {
+            let which = if self.policy == Some("max") { "largest" } else { "smallest" };
+            let policy = self.policy.unwrap_or_default();
+            writeln!(f, "Of several inputs the {which} counts (policy={policy}):")?;
+        }
+        let width = self.lines.iter().map(|it| it.name.len()).max().unwrap_or(0).max(9);
+        writeln!(
+            f,
+            "  {:<width$} {:<14} {:<14} {:<8} {:<12} shown by",
+            "input", "watermark", "time", "delay", "state"
+        )?;
+        for it in &self.lines {
+            let Some(w) = it.watermark else {
+                writeln!(f, "  {:<width$} none: it has no say", it.name)?;
+                continue;
+            };
+            let (w, time) = (TimeText(w).to_string(), TimeText(it.candidate).to_string());
+            let delay = SpanText(it.delay).to_string();
+            let by = it.shown_by.map_or("-".to_owned(), |it| format!("item {it}"));
+            let holds = match (it.holds, self.policy) {
+                (false, _) => "",
+                (true, Some("max")) => "  gives the watermark",
+                (true, _) => "  holds the watermark",
+            };
+            let line = format!(
+                "  {:<width$} {w:<14} {time:<14} {delay:<8} {:<12} {by:<8}{holds}",
+                it.name, it.state
+            );
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// What the stages hold.
+    pub(super) fn stages_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for it in &self.stages {
+            let what =
+                if it.rows == 1 { "1 group, entry or row" } else { "groups, entries or rows" };
+            let count = if it.rows == 1 { String::new() } else { format!("{} ", it.rows) };
+            write!(f, "Stage {}, `{}`, holds {count}{what}", it.stage, it.does)?;
+            match it.never.as_str() {
+                "" => writeln!(f, ".")?,
+                never => writeln!(f, "; {never}.")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what was tried, unless it is listed already.
+    pub(super) fn add(&mut self, remedy: Remedy) {
+        if self.remedies.iter().all(|it| it.change != remedy.change) {
+            self.remedies.push(remedy);
+        }
+    }
+}
