@@ -95,6 +95,16 @@ pub enum ExplainError {
         /// What to ask instead.
         instead: &'static str,
     },
+    /// Nothing of this key is there.
+    #[error("stage {stage} held nothing of the key `{found}` there; the keys are {}", .keys.join(", "))]
+    NoSuchKeyThere {
+        /// The stage, from 1.
+        stage: usize,
+        /// What was asked for.
+        found: String,
+        /// What there is, at most ten.
+        keys: Vec<String>,
+    },
     /// Nothing of the stage is there.
     #[error("{}", no_such_group(*.stage, *.at, .groups))]
     NoSuchGroup {

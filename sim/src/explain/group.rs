@@ -17,6 +17,8 @@ mod cut;
 mod lost;
 mod seen;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use self::seen::Seen;
@@ -50,7 +52,7 @@ pub struct GroupsStory {
     pub does: String,
     /// Other stages with windows, sessions or groups.
     pub other_stages: Vec<usize>,
-    /// What was found, in order of time and key.
+    /// What was found: windows and groups in order of time and key, sessions as they began.
     pub groups: Vec<GroupStory>,
 }
 

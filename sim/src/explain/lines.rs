@@ -9,6 +9,7 @@
 use crate::trace::Trace;
 use crate::trace::partition::TaskText;
 use plimsoll_engine::flow::source::{Line, Sources};
+use plimsoll_engine::late::InForce;
 use plimsoll_engine::plan::flow::{Flow, Policy};
 use plimsoll_engine::row::{ColumnIx, ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
@@ -59,8 +60,9 @@ pub(super) fn of(sources: &Sources, trace: &Trace) -> Vec<LineOf> {
     let levels = sources.levels().map(|it| it.levels());
     let mut lines: Vec<LineOf> = sources.lines().iter().map(|it| line(it, levels)).collect();
     let Some(flow) = &trace.plan.flow else { return lines };
-    if let Some(at) = holding(flow, &lines) {
-        lines[at].holds = true;
+    if let Some(w) = holding(flow, &lines) {
+        let holds = |it: &&mut LineOf| it.mark.is_some() && it.watermark == w;
+        lines.iter_mut().filter(holds).for_each(|it| it.holds = true);
     }
     lines
 }
@@ -96,19 +98,19 @@ fn standing(members: &[Member]) -> LineState {
     }
 }
 
-/// The line that the watermark waits for, or that has given it.
-fn holding(flow: &Flow, lines: &[LineOf]) -> Option<usize> {
+/// Where the lines stand that the watermark waits for, or that have given it.
+fn holding(flow: &Flow, lines: &[LineOf]) -> Option<EventTime> {
     // With levels an input that is idle or has ended does not count.
     let leaves = |it: &LineOf| {
         flow.levels.is_some() && matches!(it.standing, LineState::Idle | LineState::Finished)
     };
-    let marked = || lines.iter().enumerate().filter(|it| it.1.mark.is_some());
-    let counting = marked().filter(|it| !leaves(it.1));
+    let marked = || lines.iter().filter(|it| it.mark.is_some());
+    let counting = marked().filter(|it| !leaves(it)).map(|it| it.watermark);
     let at = match flow.policy {
-        Policy::Min => counting.min_by_key(|it| it.1.watermark),
-        Policy::Max => counting.rev().max_by_key(|it| it.1.watermark),
+        Policy::Min => counting.min(),
+        Policy::Max => counting.max(),
     };
-    at.or_else(|| marked().max_by_key(|it| it.1.watermark)).map(|it| it.0)
+    at.or_else(|| marked().map(|it| it.watermark).max())
 }
 
 fn holding_task(levels: &Levels, input: usize) -> Option<(usize, &Task)> {
@@ -140,6 +142,13 @@ pub(super) fn blocked(sources: &Sources) -> Vec<(PartitionId, &'static str)> {
 }
 
 impl LineOf {
+    /// Whether this watermark is the one that it had.
+    pub(super) fn gave(&self, it: &InForce) -> bool {
+        self.mark.is_some()
+            && (self.watermark, self.candidate) == (it.watermark, it.candidate)
+            && self.set_by == it.set_by
+    }
+
     /// What it is called: its input, and its column where the input has several lines; of one input
     /// with one line nothing.
     pub fn name(&self, trace: &Trace) -> String {
@@ -159,7 +168,10 @@ impl LineOf {
     pub fn holder(&self, trace: &Trace) -> Option<String> {
         match (self.partition, self.task) {
             (Some(it), _) => Some(trace.partition_text(it).to_string()),
-            (None, Some(task)) => Some(TaskText::new(&trace.plan, self.input, task).to_string()),
+            (None, Some(task)) => {
+                let task = TaskText::new(&trace.plan, self.input, task);
+                Some(format!("{task} (a task without partitions)"))
+            }
             (None, None) => None,
         }
     }

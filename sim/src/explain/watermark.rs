@@ -298,7 +298,11 @@ impl fmt::Display for WatermarkStory {
             )?;
         }
         for it in &self.partitions {
-            let (p, max) = (&it.name, TimeText(it.max).to_string());
+            let p = &it.name;
+            let max = match it.max {
+                EventTime::MIN if it.state == "finished" => "-".to_owned(),
+                max => TimeText(max).to_string(),
+            };
             let silent = SpanText(it.silent).to_string();
             let heard = TimeText(EventTime(it.last_heard.0));
             let holds =
@@ -309,6 +313,7 @@ impl fmt::Display for WatermarkStory {
             let does = if self.policy == Some("max") { "gives" } else { "holds" };
             writeln!(f, "{by} {does} it since {since}.")?;
         }
+        self.holders_text(f)?;
         if 0 < self.arrivals_queued {
             writeln!(f, "{} rows and heartbeats wait for a step.", self.arrivals_queued)?;
         }

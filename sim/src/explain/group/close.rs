@@ -49,7 +49,9 @@ pub(super) fn closing(stage: &Stage<'_>, held: &Held) -> Option<Closing> {
         at: pass.evict[0],
         watermark: w,
         line: line.map(|it| line_text(trace, it)),
-        computed_at: computed.filter(|it| *it != pass.item).and_then(|it| Quoted::of(trace, it)),
+        computed_at: computed
+            .filter(|it| *it != pass.item && Some(*it) != in_force.set_by)
+            .and_then(|it| Quoted::of(trace, it)),
         others: others.map(|it| line_text(trace, it)).collect(),
         gone_at: held
             .gone
@@ -152,21 +154,23 @@ fn why_never(stage: &Stage<'_>, held: &Held, nothing_yet: bool) -> Option<String
 /// Who holds the watermark, as a sentence.
 fn holder(stage: &Stage<'_>) -> String {
     let lines = stage.seen.history.lines.last().map_or(&[][..], |it| &it.1);
-    let Some(it) = lines.iter().find(|it| it.holds) else { return String::new() };
     let several = 1 < lines.iter().filter(|it| it.mark.is_some()).count();
-    let name = match (it.holder(stage.trace), several) {
-        (Some(holder), _) => holder,
-        (None, true) => it.name(stage.trace),
-        (None, false) => return String::new(),
+    let one = |it: &LineOf| {
+        let name = match (it.holder(stage.trace), several) {
+            (Some(holder), _) => holder,
+            (None, true) => it.name(stage.trace),
+            (None, false) => return None,
+        };
+        let w = TimeText(it.watermark);
+        Some(if it.standing == LineState::Unheard {
+            format!("{name} holds it: nothing has ever been heard from it.")
+        } else if stage.flow.policy == Policy::Max {
+            format!("{name} is the furthest, at {w}.")
+        } else if it.watermark == EventTime::MIN {
+            format!("{name} holds it: it has shown no time yet.")
+        } else {
+            format!("{name} holds it, at {w}.")
+        })
     };
-    if it.standing == LineState::Unheard {
-        return format!("{name} holds it: nothing has been heard from it.");
-    }
-    if stage.flow.policy == Policy::Max {
-        return format!("{name} is the furthest, at {}.", TimeText(it.watermark));
-    }
-    if it.watermark == EventTime::MIN {
-        return format!("{name} holds it: it has shown no time yet.");
-    }
-    format!("{name} holds it, at {}.", TimeText(it.watermark))
+    lines.iter().filter(|it| it.holds).filter_map(one).collect::<Vec<_>>().join(" ")
 }

@@ -307,7 +307,8 @@ impl<'a> Sessions<'a> {
         for it in &mut all {
             it.rows.sort_by_key(|it| it.row);
         }
-        all.sort_by(|a, b| (a.window, &a.key).cmp(&(b.window, &b.key)));
+        // In the order in which they began.
+        all.sort_by_key(|it| it.rows.first().map(|it| it.row));
         all
     }
 }

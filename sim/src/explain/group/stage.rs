@@ -65,7 +65,8 @@ impl Stage<'_> {
                     keys.sort();
                     keys.dedup();
                     keys.truncate(10);
-                    ExplainError::NoSuchKey { found: key.to_owned(), keys }
+                    let stage = self.at + 1;
+                    ExplainError::NoSuchKeyThere { stage, found: key.to_owned(), keys }
                 }
                 _ => ExplainError::NoSuchGroup {
                     stage: self.at + 1,
@@ -144,11 +145,7 @@ impl Stage<'_> {
     /// The line that gave this watermark, by the end of a pass.
     pub(super) fn line_of(&self, pass: usize, it: &InForce) -> Option<&LineOf> {
         let item = self.seen.passes[pass].item;
-        let gave = |line: &&LineOf| {
-            line.mark.is_some()
-                && (line.watermark, line.candidate) == (it.watermark, it.candidate)
-                && line.set_by == it.set_by
-        };
+        let gave = |line: &&LineOf| line.gave(it);
         let by_then = self.seen.history.lines.iter().rev().filter(|it| it.0 <= item);
         by_then.flat_map(|it| it.1.iter().filter(gave)).next()
     }

@@ -241,6 +241,7 @@ impl fmt::Display for Opening {
             writeln!(f, "{}", self.holder)?;
         }
         match &self.tried {
+            Some(it) if it.contains(" and ") => writeln!(f, "Tried: {it} close it."),
             Some(it) => writeln!(f, "Tried: {it} closes it."),
             None => Ok(()),
         }

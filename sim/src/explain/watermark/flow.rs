@@ -48,7 +48,9 @@ pub struct StageStanding {
     pub stage: usize,
     /// What it does.
     pub does: String,
-    /// Groups, entries and stored rows.
+    /// What it holds, such as `2 sessions`.
+    pub holds: String,
+    /// How many that are.
     pub rows: u64,
     /// Why the watermark never frees it; empty where it does.
     pub never: String,
@@ -77,12 +79,18 @@ pub(super) fn fill(story: &mut WatermarkStory, trace: &Trace, flow: &Flow, histo
             (it.last_heard, it.silent) = (heard, story.now.since(heard));
         }
     }
-    let held = lines.iter().find(|it| it.holds && is_open(story));
-    if let Some(it) = held.filter(|_| several(lines) || it_is_one(flow, lines)) {
-        story.held_by = it.partition.map(|it| it.0);
-        let name = it.name(trace);
-        let whole = if name.is_empty() { None } else { Some(name) };
-        story.holder = it.holder(trace).or(whole);
+    let held: Vec<&LineOf> = lines.iter().filter(|it| it.holds && is_open(story)).collect();
+    if !held.is_empty() && (several(lines) || it_is_one(flow, lines)) {
+        story.held_by = match held.as_slice() {
+            [one] => one.partition.map(|it| it.0),
+            _ => None,
+        };
+        let named = held.iter().filter_map(|it| {
+            let name = it.name(trace);
+            it.holder(trace).or(if name.is_empty() { None } else { Some(name) })
+        });
+        let named: Vec<_> = named.collect();
+        story.holder = (!named.is_empty()).then(|| named.join(" and "));
         story.held_since = since(history).and_then(|it| Quoted::of(trace, it));
     }
 }
@@ -121,9 +129,9 @@ fn line(trace: &Trace, it: &LineOf) -> LineStanding {
 
 /// Since which item the same line (partition, task) holds the watermark.
 fn since(history: &History) -> Option<ItemId> {
-    let holder = |lines: &[LineOf]| {
-        let it = lines.iter().find(|it| it.holds)?;
-        Some((it.input, it.mark.map(|it| it.0), it.task, it.partition))
+    let holder = |lines: &[LineOf]| -> Vec<_> {
+        let held = lines.iter().filter(|it| it.holds);
+        held.map(|it| (it.input, it.mark.map(|it| it.0), it.task, it.partition)).collect()
     };
     let last = holder(&history.lines.last()?.1);
     let same = history.lines.iter().rev().take_while(|it| holder(&it.1) == last);
@@ -143,13 +151,33 @@ fn stages(trace: &Trace, flow: &Flow, history: &History) -> Vec<StageStanding> {
     let links = flow.links(&trace.plan.schema);
     let (texts, held) = (stage_texts(&trace.plan), &history.last.held);
     let kept = flow.stages.iter().enumerate().filter(|it| !it.1.is_stateless());
-    kept.map(|(at, stage)| StageStanding {
-        stage: at + 1,
-        does: texts.get(at).cloned().unwrap_or_default(),
-        rows: held.get(at).copied().unwrap_or(0),
-        never: never(trace, flow, at, stage, links[at]),
-    })
-    .collect()
+    let standing = |(at, stage): (usize, &StagePlan)| {
+        let rows = held.get(at).copied().unwrap_or(0);
+        StageStanding {
+            stage: at + 1,
+            does: texts.get(at).cloned().unwrap_or_default(),
+            holds: holds(stage, rows),
+            rows,
+            never: never(trace, flow, at, stage, links[at]),
+        }
+    };
+    kept.map(standing).collect()
+}
+
+fn holds(stage: &StagePlan, rows: u64) -> String {
+    let (one, many) = match stage {
+        StagePlan::Session(_) => ("session", "sessions"),
+        StagePlan::Dedup(_) => ("row to compare with", "rows to compare with"),
+        StagePlan::Join(_) | StagePlan::AsOf(_) => ("row", "rows"),
+        StagePlan::Count(_) => ("open count window", "open count windows"),
+        StagePlan::Window(_) => ("window and key", "windows and keys"),
+        _ => ("group", "groups"),
+    };
+    match rows {
+        0 => "nothing".to_owned(),
+        1 => format!("1 {one}"),
+        rows => format!("{rows} {many}"),
+    }
 }
 
 /// Why a stage is never freed by the watermark.
@@ -238,13 +266,13 @@ impl WatermarkStory {
     /// The lines, where there are several.
     pub(super) fn lines_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let marked = self.lines.iter().filter(|it| it.watermark.is_some()).count();
-        if self.lines.len() < 2 {
+        if self.lines.len() < 2 || self.watermark == Some(EventTime::MAX) {
             return Ok(());
         }
         if 1 < marked {
             let which = if self.policy == Some("max") { "largest" } else { "smallest" };
             let policy = self.policy.unwrap_or_default();
-            writeln!(f, "Of several inputs the {which} counts (policy={policy}):")?;
+            writeln!(f, "Of several watermarks the {which} counts (policy={policy}):")?;
         }
         let width = self.lines.iter().map(|it| it.name.len()).max().unwrap_or(0).max(9);
         writeln!(
@@ -276,14 +304,36 @@ impl WatermarkStory {
 
     /// What the stages hold.
     pub(super) fn stages_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for it in &self.stages {
-            let what =
-                if it.rows == 1 { "1 group, entry or row" } else { "groups, entries or rows" };
-            let count = if it.rows == 1 { String::new() } else { format!("{} ", it.rows) };
-            write!(f, "Stage {}, `{}`, holds {count}{what}", it.stage, it.does)?;
+        let ended = self.watermark == Some(EventTime::MAX);
+        for it in self.stages.iter().filter(|it| 0 < it.rows || !ended) {
+            write!(f, "Stage {}, `{}`, holds {}", it.stage, it.does, it.holds)?;
             match it.never.as_str() {
                 "" => writeln!(f, ".")?,
                 never => writeln!(f, "; {never}.")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Why who holds it goes on doing so, where the table does not say it.
+    pub(super) fn holders_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.policy == Some("max") || self.watermark == Some(EventTime::MAX) {
+            return Ok(());
+        }
+        for it in self.lines.iter().filter(|it| it.holds && it.watermark.is_some()) {
+            match it.state {
+                "never heard" => writeln!(
+                    f,
+                    "Nothing has ever been heard from {}: until its first row or heartbeat it holds all.",
+                    it.name
+                )?,
+                "idle" => writeln!(
+                    f,
+                    "All that is left of {} is idle. Idleness takes partitions out of their input, not the \
+                     input out of the others: only its rows or heartbeats move it on.",
+                    it.name
+                )?,
+                _ => {}
             }
         }
         Ok(())
