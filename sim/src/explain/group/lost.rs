@@ -3,7 +3,7 @@
 //! Invariant: what is said to keep a row of the trace follows from the bound that judged it
 //! (semantics 3.3), and is tried; of what a stage wrote for the next one no such thing is said.
 
-use super::cut::{Held, Kind, cut};
+use super::cut::{Held, How, Kind, cut};
 use super::seen::{Handed, Seen};
 use super::stage::Stage;
 use super::{GroupRow, Lost, Tried};
@@ -14,7 +14,7 @@ use crate::explain::push::with_delay;
 use crate::golden::compared;
 use crate::shrink::place::Place;
 use crate::trace::Trace;
-use crate::trace::time_text::SpanText;
+use crate::trace::time_text::{SpanText, TimeText};
 use plimsoll_engine::late::{InForce, LateCause, LateRow, Saving, saving_until};
 use plimsoll_engine::operator::stage::StageVerdict;
 use plimsoll_engine::output::Fate;
@@ -44,7 +44,17 @@ pub(super) fn lost(stage: &Stage<'_>, held: &Held, handed: &Handed) -> Option<Lo
         cause: LateCause::Straggler,
         destination: LatePolicy::Drop,
     };
-    let compared = compared(stage.trace, stage.at, handed.side, &late, &handed.cells);
+    let compared = match stage.plan {
+        // Of one window that is named already.
+        StagePlan::Window(it) if it.late == LateRule::WindowEnd => {
+            let and = match it.lateness {
+                Span::ZERO => String::new(),
+                lateness => format!(" with its lateness of {}", SpanText(lateness)),
+            };
+            format!("the window{and} ended at or before {}", TimeText(bound))
+        }
+        _ => compared(stage.trace, stage.at, handed.side, &late, &handed.cells),
+    };
     // Under rule W each window has a bound of its own; else a row is lost as a whole.
     let keeps = match (stage.plan, held.window) {
         (StagePlan::Window(it), Some(window)) if it.late == LateRule::WindowEnd => {
@@ -103,8 +113,8 @@ pub(super) const fn fate_word(fate: Option<&Fate>) -> &'static str {
 
 /// Tries what would have kept the lost rows, and a millisecond less.
 pub(super) fn try_delays(stage: &Stage<'_>, held: &Held, rows: &[GroupRow]) -> Vec<Tried> {
-    let lost: Vec<_> =
-        held.rows.iter().map(|it| &stage.seen.rows[it.row]).filter(|it| it.is_late()).collect();
+    let lost = held.rows.iter().filter(|it| it.how == How::Lost);
+    let lost: Vec<_> = lost.map(|it| &stage.seen.rows[it.row]).collect();
     let missed = rows.iter().filter(|it| it.fate == "lost").count();
     if missed == 0 {
         return Vec::new();

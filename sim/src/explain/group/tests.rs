@@ -84,7 +84,7 @@ fn a_window_join_shows_both_sides_and_their_pairs() {
 
 #[test]
 fn a_group_with_a_time_among_its_keys_closes_and_one_without_does_not() {
-    let by_time = "plan delay=0s effective=row stages=global(key=time+k)
+    let by_time = "plan delay=0s effective=row stages=global(key=time+k,time=time)
         row p0 00:00:01 k=a
         row p0 00:00:01 k=a
         row p0 00:00:05 k=a
@@ -159,7 +159,7 @@ fn the_rows_of_a_group_are_as_many_as_its_figure_counts() {
             let told: usize = held.iter().map(|it| it.written.len()).sum();
             assert!(told <= seen.written.len(), "seed {seed}: a figure is told twice");
             for it in &held {
-                let last = it.written.iter().map(|it| &seen.written[*it]);
+                let mut last = it.written.iter().map(|it| &seen.written[*it]);
                 let Some(last) = last.rfind(|it| it.note.kind != EmissionKind::Retraction) else {
                     continue;
                 };
