@@ -8,7 +8,7 @@
 //! Invariant: rows before a broken one are taken, and what came of them is printed.
 
 mod checkpoint;
-mod plan;
+pub(crate) mod plan;
 mod printer;
 mod stream;
 mod verify;
@@ -85,7 +85,7 @@ pub(crate) struct Args {
 /// Rows of a batch, where nothing is said.
 const BATCH_ROWS: u64 = 1_000;
 
-fn renamed(text: &str) -> Result<(String, String), String> {
+pub(crate) fn renamed(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((plan, input)) if !plan.is_empty() && !input.is_empty() => {
             Ok((plan.to_owned(), input.to_owned()))
@@ -110,7 +110,8 @@ struct Ended {
 /// Runs.
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     let query = plan::read(&args.plan, console)?;
-    let columns = columns(args, &query)?;
+    let columns =
+        columns(&args.recording, &query, &args.col, args.event_col.as_deref(), &query.used)?;
     let batches = batches(args, &query, console)?;
     if args.checkpoint.is_some()
         && matches!(query.checked.trigger, Trigger::Once | Trigger::AvailableNow(_))
@@ -179,11 +180,17 @@ fn ends(args: &Args, broken: bool) -> bool {
     args.end || (!args.no_end && args.checkpoint.is_none() && !broken)
 }
 
-/// Where the columns of the plan are in the input.
-fn columns(args: &Args, query: &Query) -> Result<ColumnOptions> {
+/// Where the columns of the plan are in the input; only those that are used are read.
+pub(crate) fn columns(
+    recording: &RecordingArgs,
+    query: &Query,
+    renamed: &[(String, String)],
+    event: Option<&str>,
+    used: &[bool],
+) -> Result<ColumnOptions> {
     let mut columns = ColumnOptions::of_schema(query.checked.schema.clone(), query.event);
     for (at, source) in columns.sources.iter_mut().enumerate() {
-        if !query.used[at] {
+        if !used[at] {
             *source = None;
         }
     }
@@ -198,13 +205,14 @@ fn columns(args: &Args, query: &Query) -> Result<ColumnOptions> {
             bail!("the plan has no column `{plan}`; its columns are {}", names.join(", "))
         }
     };
-    for (plan, input) in &args.col {
+    for (plan, input) in renamed {
         place(plan, input)?;
     }
-    if let Some(input) = &args.event_col {
+    if let Some(input) = event {
         place(&query.checked.schema.column(query.event).name.clone(), input)?;
     }
-    args.recording.apply(&mut columns);
+    recording.apply(&mut columns);
+    recording.apply_inputs(&query.checked, &mut columns)?;
     Ok(columns)
 }
 

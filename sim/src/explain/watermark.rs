@@ -271,8 +271,10 @@ impl fmt::Display for WatermarkStory {
                 writeln!(f, "The watermark is {}.", TimeText(w))?;
                 let (c, d) = (TimeText(self.candidate), SpanText(self.delay));
                 let what = if self.per_partition { "slowest partition" } else { "largest time" };
-                if self.lines.len() < 2 {
-                    writeln!(f, "The {what} stands at {c}; the delay of {d} is taken off.")?;
+                match self.lines.len() {
+                    0 => writeln!(f, "The {what} stands at {c}; the delay of {d} is taken off.")?,
+                    1 => writeln!(f, "It is {c} less the delay of {d}.")?,
+                    _ => {}
                 }
                 if self.candidate - self.delay < w {
                     let kept = if self.has_fallback { "the clock or an item" } else { "an item" };

@@ -170,7 +170,7 @@ fn holds(stage: &StagePlan, rows: u64) -> String {
         StagePlan::Dedup(_) => ("row to compare with", "rows to compare with"),
         StagePlan::Join(_) | StagePlan::AsOf(_) => ("row", "rows"),
         StagePlan::Count(_) => ("open count window", "open count windows"),
-        StagePlan::Window(_) => ("window and key", "windows and keys"),
+        StagePlan::Window(_) => ("(window, key) group", "(window, key) groups"),
         _ => ("group", "groups"),
     };
     match rows {
