@@ -61,7 +61,9 @@ impl Judge {
                 }
                 it if it.is_stateless() => {}
                 stage => {
-                    if !flow.links(&plan.schema)[at][0] && stage.is_grouping() {
+                    if matches!(stage, StagePlan::Window(_) | StagePlan::Session(_))
+                        && !flow.links(&plan.schema)[at][0]
+                    {
                         return Err(format!(
                             "the watermark says nothing of the time by which stage {} is cut, so nothing \
                              is late there",

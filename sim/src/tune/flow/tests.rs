@@ -82,7 +82,7 @@ const PLANS: [&str; 9] = [
     "inputs=a(4s),b(none) effective=row trigger=row stages=window(sliding(10s,5s),late=window_end,lateness=3s)",
     "inputs=a(10s),b(0s) watermark=partition effective=row trigger=row stages=window(tumbling(10s),late=frame)",
     "inputs=a(4s,v>0),b(2s) effective=row trigger=row stages=filter(v<3)|session(5s,late=proto)",
-    "inputs=a(4s),b(2s),c(9s) effective=row trigger=row stages=project(k+time)|window(tumbling(10s))|window(tumbling(1min),agg=sum(count))",
+    "inputs=a(4s),b(2s),c(9s) effective=row trigger=row stages=project(k,time)|window(tumbling(10s))|window(tumbling(1min),agg=sum(count))",
     "inputs=a(4s,t2:9s),b(2s) columns=time:time,k:text,t2:time policy=max effective=row trigger=row stages=window(tumbling(10s),time=t2)",
 ];
 
