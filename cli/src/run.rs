@@ -37,6 +37,7 @@ use std::path::PathBuf;
 Examples:
   plimsoll run plan.toml trips.csv --event-col pickup --arrival-col received
   plimsoll run plan.toml trips.csv --arrival-col received --verify
+  plimsoll run plan.toml clicks.csv --input-col topic --trace clicks.trace
   tail -f events.ndjson | plimsoll run plan.toml - --checkpoint state")]
 pub(crate) struct Args {
     /// The query and its rules
@@ -72,6 +73,10 @@ pub(crate) struct Args {
     /// Judge every step by the independent reference; holds all rows
     #[arg(long)]
     pub(crate) verify: bool,
+    /// Write the rows as a trace into this file, for `explain`, `replay` and `compare`; like --verify, which
+    /// it includes, it holds all rows
+    #[arg(long, value_name = "FILE.trace", conflicts_with_all = ["checkpoint", "progress"])]
+    pub(crate) trace: Option<PathBuf>,
     /// How many late rows to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) late_rows: usize,
@@ -128,7 +133,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
         )?;
     }
     let mut rows = args.recording.open(&args.input, &columns)?;
-    let ended = if args.verify {
+    let ended = if args.verify || args.trace.is_some() {
         verify::run(args, &query, batches, &mut rows, console)?
     } else {
         stream::run(args, &query, batches, &mut rows, console)?

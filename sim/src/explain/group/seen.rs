@@ -12,6 +12,7 @@ use plimsoll_engine::output::{EmissionNote, RemarkKind};
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::EventTime;
 use plimsoll_engine::window::Window;
+use std::collections::BTreeSet;
 
 /// Cells of a row as a stage has them.
 pub(super) type Cells = Vec<Option<i64>>;
@@ -22,6 +23,8 @@ pub(super) struct Seen {
     pub(super) passes: Vec<PassOf>,
     /// The rows handed over, in order.
     pub(super) rows: Vec<Handed>,
+    /// The numbers of those rows.
+    pub(super) handed: BTreeSet<ItemId>,
     /// What was written, in order.
     pub(super) written: Vec<Written>,
     /// Rows that made a session overlap one that had been written before.
@@ -96,7 +99,8 @@ impl Seen {
             }
         });
         let history = history.map_err(ExplainError::Plan)?;
-        Ok(Self { passes, rows, written, splits, history })
+        let handed = rows.iter().map(|it| it.id).collect();
+        Ok(Self { passes, rows, handed, written, splits, history })
     }
 
     /// The first pass from `from` on that removes what ends here, on all of these sides.

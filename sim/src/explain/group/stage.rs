@@ -277,8 +277,7 @@ impl Stage<'_> {
         let row = |(item, id): (&Item, u64)| {
             let Item::Row(row) = item else { return None };
             let id = ItemId(id);
-            let handed = self.seen.rows.iter().any(|it| it.id == id);
-            if handed {
+            if self.seen.handed.contains(&id) {
                 return None;
             }
             let side = if self.flow.joins() { row.partition.input().min(1) } else { 0 };
