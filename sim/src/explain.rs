@@ -1,5 +1,5 @@
-//! Explanations: why a row was lost, what a window lacks, why a watermark stands still, and what
-//! of a failing trace matters.
+//! Explanations: why a row was lost, what a window, session or group lacks, why a watermark stands
+//! still and which input holds it, and what of a failing trace matters.
 //!
 //! The engine records what it decides and by what; an explanation runs the trace through it once,
 //! follows the records back to the items that caused them, and quotes those items as they stand in

@@ -1,5 +1,5 @@
-//! What a window holds: the rows that are in it, those that it lost, what closed it, and what is
-//! known about its figure.
+//! What a window of the plain query holds: the rows that are in it, those that it lost, what closed it,
+//! and what is known about its figure.
 //!
 //! A figure that a watermark closed is a guess: a row that is dropped for the window later refutes
 //! it, and the figure does not change (semantics 15).

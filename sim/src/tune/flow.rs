@@ -231,14 +231,14 @@ impl FlowTuner {
             it => it.filter(|it| 0 < *it),
         };
         self.common.extend(needed(all(&candidates)));
-        for at in 0..self.lines.len() {
+        for (at, candidate) in candidates.iter().enumerate() {
             let others: Vec<EventTime> =
                 (0..planned.len()).filter(|it| *it != at).map(|it| planned[it]).collect();
             let others_lose = all(&others).map(late_at);
             let needs = match (self.policy, others_lose) {
                 (Policy::Min, Some(false)) if !from_the_start => None,
                 (Policy::Max, Some(true)) => Some(NEVER),
-                _ => needed(Some(candidates[at])),
+                _ => needed(Some(*candidate)),
             };
             self.lines[at].needs.extend(needs);
         }
