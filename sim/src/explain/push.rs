@@ -78,7 +78,12 @@ fn partitions(
             behind.push((PartitionId::of(input, task, 0), false));
         }
     }
-    if behind.is_empty() && members.is_empty() { first() } else { behind }
+    if behind.is_empty() {
+        // All are idle: one that wakes counts again.
+        let last = members.iter().max_by_key(|it| it.max);
+        return last.map_or_else(first, |it| vec![(it.partition, true)]);
+    }
+    behind
 }
 
 /// The rows in words: `a row of slow/p0 at 10:11:00 or later`.

@@ -7,19 +7,22 @@
 //! Invariant: a remedy is listed with what the watermark was after it had been tried.
 
 mod flow;
+#[cfg(test)]
+mod tests;
 
 pub use flow::{LineStanding, StageStanding};
 
 use super::history::History;
 use super::push::evaluate_again;
 use super::{ExplainError, Quoted};
-use crate::trace::Trace;
 use crate::trace::time_text::{SpanText, TimeText};
+use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::{AllIdle, GeneratorPlan, IdlePlan, Rejoin};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
 use plimsoll_engine::watermark::member::{Member, MemberState};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why the watermark stands where it stands, at the end of a trace.
@@ -107,6 +110,7 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
         .then(|| history.holders.last().and_then(|it| it.1))
         .flatten()
         .filter(|_| last.watermark != EventTime::MAX);
+    let heard = heard(trace);
     let mut story = WatermarkStory {
         watermark: plan.map(|_| last.watermark),
         candidate: last.candidate,
@@ -116,7 +120,7 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
         has_fallback: plan.is_some_and(|it| it.fallback.is_some()),
         rose_at: rise.and_then(|it| Quoted::of(trace, it.item)),
         shown_by: rise.and_then(|it| it.shown_by).and_then(|it| Quoted::of(trace, it)),
-        partitions: last.members.iter().map(|it| standing(trace, it, last.now)).collect(),
+        partitions: last.members.iter().map(|it| standing(trace, it, last.now, &heard)).collect(),
         held_by: held_by.map(|it| it.0),
         holder: held_by.map(|it| trace.partition_text(it).to_string()),
         held_since: held_by.and(history.holders.last()).and_then(|it| Quoted::of(trace, it.0)),
@@ -149,7 +153,32 @@ fn is_open(story: &WatermarkStory) -> bool {
     story.watermark.is_some_and(|it| it != EventTime::MAX)
 }
 
-fn standing(trace: &Trace, member: &Member, now: ProcTime) -> Standing {
+/// When a row or heartbeat of each partition came last. An engine need not remember it where silence
+/// means nothing.
+fn heard(trace: &Trace) -> BTreeMap<PartitionId, ProcTime> {
+    let (mut now, mut heard) = (trace.clock, BTreeMap::new());
+    for item in &trace.items {
+        match item {
+            Item::Tick(span) => now = now.max(now + *span),
+            Item::Row(row) => {
+                heard.insert(row.partition, now);
+            }
+            Item::Heartbeat { partition, .. } => {
+                heard.insert(*partition, now);
+            }
+            _ => {}
+        }
+    }
+    heard
+}
+
+fn standing(
+    trace: &Trace,
+    member: &Member,
+    now: ProcTime,
+    heard: &BTreeMap<PartitionId, ProcTime>,
+) -> Standing {
+    let last_heard = heard.get(&member.partition).copied().unwrap_or(member.last_activity);
     Standing {
         partition: member.partition.0,
         name: trace.partition_text(member.partition).to_string(),
@@ -160,8 +189,8 @@ fn standing(trace: &Trace, member: &Member, now: ProcTime) -> Standing {
             MemberState::Idle => "idle",
             MemberState::Finished => "finished",
         },
-        last_heard: member.last_activity,
-        silent: now.since(member.last_activity),
+        last_heard,
+        silent: now.since(last_heard),
         shown_by: member.max_set_by.map(|it| it.0),
     }
 }
@@ -292,10 +321,11 @@ impl fmt::Display for WatermarkStory {
                 None => writeln!(f, "It last rose at {it}.")?,
             }
         }
+        let width = self.partitions.iter().map(|it| it.name.len()).max().unwrap_or(0).max(9);
         if !self.partitions.is_empty() {
             writeln!(
                 f,
-                "  {:<9} {:<16} {:<12} {:<10} last heard",
+                "  {:<width$} {:<16} {:<12} {:<10} last heard",
                 "partition", "maximum", "state", "silent"
             )?;
         }
@@ -309,10 +339,15 @@ impl fmt::Display for WatermarkStory {
             let heard = TimeText(EventTime(it.last_heard.0));
             let holds =
                 if self.held_by == Some(it.partition) { "  holds the watermark" } else { "" };
-            writeln!(f, "  {p:<9} {max:<16} {:<12} {silent:<10} {heard}{holds}", it.state)?;
+            writeln!(f, "  {p:<width$} {max:<16} {:<12} {silent:<10} {heard}{holds}", it.state)?;
         }
         if let (Some(by), Some(since)) = (&self.holder, &self.held_since) {
-            let does = if self.policy == Some("max") { "gives" } else { "holds" };
+            let does = match (self.policy == Some("max"), by.contains(" and ")) {
+                (false, false) => "holds",
+                (false, true) => "hold",
+                (true, false) => "gives",
+                (true, true) => "give",
+            };
             writeln!(f, "{by} {does} it since {since}.")?;
         }
         self.holders_text(f)?;

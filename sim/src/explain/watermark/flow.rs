@@ -10,13 +10,13 @@
 use super::{Remedy, WatermarkStory, evaluated, is_open};
 use crate::explain::history::History;
 use crate::explain::lines::{LineOf, LineState};
-use crate::explain::{Quoted, clock_at, push};
+use crate::explain::{Quoted, push};
+use crate::trace::Trace;
 use crate::trace::plan_text::stage_texts;
 use crate::trace::time_text::{SpanText, TimeText};
-use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::flow::{Flow, Policy, StagePlan};
 use plimsoll_engine::row::{ItemId, PartitionId};
-use plimsoll_engine::time::{EventTime, ProcTime, Span};
+use plimsoll_engine::time::{EventTime, Span};
 use serde::Serialize;
 use std::fmt;
 
@@ -73,11 +73,6 @@ pub(super) fn fill(story: &mut WatermarkStory, trace: &Trace, flow: &Flow, histo
         if let Some((_, why)) = history.last.blocked.iter().find(|of| of.0 == partition) {
             it.state = why;
         }
-        if flow.levels.is_some()
-            && let Some(heard) = last_heard(trace, partition)
-        {
-            (it.last_heard, it.silent) = (heard, story.now.since(heard));
-        }
     }
     let held: Vec<&LineOf> = lines.iter().filter(|it| it.holds && is_open(story)).collect();
     if !held.is_empty() && (several(lines) || it_is_one(flow, lines)) {
@@ -129,22 +124,18 @@ fn line(trace: &Trace, it: &LineOf) -> LineStanding {
 
 /// Since which item the same line (partition, task) holds the watermark.
 fn since(history: &History) -> Option<ItemId> {
+    let held =
+        |lines: &[LineOf]| -> Vec<LineOf> { lines.iter().filter(|it| it.holds).cloned().collect() };
+    // Where it is a whole input that holds, it does not matter who did within.
+    let whole = |it: &LineOf| it.partition.is_none() && it.task.is_none();
+    let within = !held(&history.lines.last()?.1).iter().all(whole);
     let holder = |lines: &[LineOf]| -> Vec<_> {
-        let held = lines.iter().filter(|it| it.holds);
-        held.map(|it| (it.input, it.mark.map(|it| it.0), it.task, it.partition)).collect()
+        let of = |it: LineOf| (it.task.filter(|_| within), it.partition.filter(|_| within));
+        held(lines).into_iter().map(|it| (it.input, it.mark.map(|it| it.0), of(it))).collect()
     };
     let last = holder(&history.lines.last()?.1);
     let same = history.lines.iter().rev().take_while(|it| holder(&it.1) == last);
     same.last().map(|it| it.0)
-}
-
-/// When a row or heartbeat of a partition came last.
-fn last_heard(trace: &Trace, partition: PartitionId) -> Option<ProcTime> {
-    let speaks = |it: &Item| {
-        matches!(it, Item::Row(_) | Item::Heartbeat { .. }) && it.partition() == Some(partition)
-    };
-    let at = trace.items.iter().rposition(speaks)?;
-    Some(clock_at(trace, ItemId(at as u64 + 1)))
 }
 
 fn stages(trace: &Trace, flow: &Flow, history: &History) -> Vec<StageStanding> {
