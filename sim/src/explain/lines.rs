@@ -125,14 +125,19 @@ fn holding_partition(task: &Task) -> Option<PartitionId> {
     counting.min_by_key(|it| it.1.max).map(|it| it.1.id)
 }
 
+/// Not read, since it is too far ahead.
+pub(super) const PAUSED: &str = "paused";
+/// Its task is kept from writing.
+pub(super) const PRESSED: &str = "pressed";
+
 /// Partitions that are not read, or whose task may not write: their silence does not count.
 pub(super) fn blocked(sources: &Sources) -> Vec<(PartitionId, &'static str)> {
     let Some(levels) = sources.levels().map(|it| it.levels()) else { return Vec::new() };
     let tasks = (0..levels.inputs()).flat_map(|it| levels.tasks(it));
     let of_task = |task: &Task| -> Vec<(PartitionId, &'static str)> {
         let why = |at: usize| match (task.holds(at), task.is_pressed()) {
-            (true, _) => Some("paused"),
-            (false, true) => Some("pressed"),
+            (true, _) => Some(PAUSED),
+            (false, true) => Some(PRESSED),
             (false, false) => None,
         };
         let all = task.partitions().iter().enumerate();

@@ -198,7 +198,8 @@ fn standing(
 impl WatermarkStory {
     /// The longest idle timeout under which the holder is left out by now.
     fn try_idleness(&mut self, trace: &Trace, holder: &Member) {
-        let timeout = self.now.since(holder.last_activity) - Span(1);
+        let standing = self.partitions.iter().find(|it| it.partition == holder.partition.0);
+        let timeout = standing.map_or(Span::ZERO, |it| it.silent) - Span(1);
         if timeout < Span::ZERO {
             return;
         }

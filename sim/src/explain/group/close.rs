@@ -3,7 +3,7 @@
 //! Invariant: rows that would close it have been tried.
 
 use super::cut::{Held, Kind, Why};
-use super::seen::Seen;
+use super::seen::{PassOf, Seen};
 use super::stage::Stage;
 use super::{Closing, LineText, Opening};
 use crate::explain::lines::{LineOf, LineState};
@@ -19,14 +19,15 @@ pub(super) fn closing(stage: &Stage<'_>, held: &Held) -> Option<Closing> {
     let (at, why) = held.closed?;
     let (seen, trace) = (stage.seen, stage.trace);
     let pass = &seen.passes[at];
-    let in_force = pass.removing;
+    let in_force = seen.deciding(at);
     let w = in_force.watermark;
     let by_watermark = why == Why::Watermark;
     let history = &seen.history;
     let rise = history.rise_to(w).filter(|it| it.watermark == w && by_watermark);
     let computed = rise.map(|it| it.item).filter(|it| *it <= pass.item);
     let line = stage.line_of(at, &in_force).filter(|_| by_watermark);
-    let lines = computed.map_or(&[][..], |it| history.lines_at(it));
+    // What the sides of a join have of their own is not the one watermark that has risen.
+    let lines = history.lines_at(computed.unwrap_or(pass.item));
     let others = lines.iter().filter(|it| it.mark.is_some());
     let others = others.filter(|it| line.is_some_and(|line| !is_same(it, line)));
     let idle = history.turns.iter().any(|it| {
@@ -80,6 +81,7 @@ pub(super) fn opening(stage: &Stage<'_>, held: &Held) -> Opening {
     let (seen, trace) = (stage.seen, stage.trace);
     let last = seen.passes.iter().rev().find(|it| it.evict[0].is_finite());
     let has = last.map_or(EventTime::MIN, |it| it.evict[0]);
+    let lower = |it: &PassOf| it.removing[0].watermark.min(it.removing[1].watermark);
     let why = why_never(stage, held, last.is_none());
     let w = seen.history.last.watermark;
     let mut opening = Opening {
@@ -96,7 +98,7 @@ pub(super) fn opening(stage: &Stage<'_>, held: &Held) -> Opening {
     }
     let Some(due) = opening.needs else { return opening };
     // What the stages before it let through is less than the watermark by this much.
-    let less = last.map_or(Span::ZERO, |it| it.removing.watermark.since(it.evict[0]));
+    let less = last.map_or(Span::ZERO, |it| lower(it).since(it.evict[0]));
     let less = if less < Span::ZERO { Span::ZERO } else { less };
     let needed = push::rows_for(trace, &seen.history, due + less);
     if needed.is_empty() {

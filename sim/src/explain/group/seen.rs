@@ -39,8 +39,9 @@ pub(super) struct PassOf {
     pub(super) item: ItemId,
     /// What judges at the first stage, per side.
     pub(super) judging: [InForce; 2],
-    /// What removes at the first stage.
-    pub(super) removing: InForce,
+    /// What removes at the first stage, per line; one and the same unless the sides of a join have
+    /// watermarks of their own.
+    pub(super) removing: [InForce; 2],
     /// What removes at this stage, per side.
     pub(super) evict: [EventTime; 2],
 }
@@ -93,7 +94,7 @@ impl Seen {
                 passes.push(PassOf {
                     item: seen.id,
                     judging: it.judging,
-                    removing: it.removing[0],
+                    removing: it.removing,
                     evict: it.evict,
                 });
             }
@@ -101,6 +102,20 @@ impl Seen {
         let history = history.map_err(ExplainError::Plan)?;
         let handed = rows.iter().map(|it| it.id).collect();
         Ok(Self { passes, rows, handed, written, splits, history })
+    }
+
+    /// Of the two lines that remove in a pass the one that decides: the only one that has moved since the
+    /// pass before, else the lower one.
+    pub(super) fn deciding(&self, pass: usize) -> InForce {
+        let [one, other] = self.passes[pass].removing;
+        let before = pass.checked_sub(1).map(|it| self.passes[it].removing);
+        let lower = if one.watermark <= other.watermark { one } else { other };
+        let Some([one_before, other_before]) = before else { return lower };
+        match (one_before.watermark < one.watermark, other_before.watermark < other.watermark) {
+            (true, false) => one,
+            (false, true) => other,
+            _ => lower,
+        }
     }
 
     /// The first pass from `from` on that removes what ends here, on all of these sides.

@@ -83,6 +83,28 @@ fn a_window_join_shows_both_sides_and_their_pairs() {
 }
 
 #[test]
+fn behind_a_join_the_side_that_was_behind_is_named() {
+    let text = "plan inputs=l(0s),r(1min) effective=row \
+         stages=join(left,from=0s,to=5min)|window(tumbling(10min),time=l_time,key=l_k)
+        row l/p0 10:01:00 k=a v=1
+        row r/p0 10:02:00 k=a v=1
+        row l/p0 10:20:00 k=b v=1
+        row r/p0 10:17:00 k=a v=1
+        row l/p0 10:03:00 k=a v=1";
+    has(
+        &told(text, Some(36_000_000), None),
+        &[
+            "written at item 2 (`row r/p0 10:02:00 k=a v=1`): counted",
+            "with the watermark at 10:16:00: data moved the watermark past its end.",
+            "Of that 10:11:00 reached this stage.",
+            "r had held it; its line is 10:17:00 of item 4, less its delay of 1min.",
+            "At that time l was at 10:20:00.",
+            "An earlier stage had lost item 5",
+        ],
+    );
+}
+
+#[test]
 fn a_group_with_a_time_among_its_keys_closes_and_one_without_does_not() {
     let by_time = "plan delay=0s effective=row stages=global(key=time+k,time=time)
         row p0 00:00:01 k=a

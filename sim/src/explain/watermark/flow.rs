@@ -9,14 +9,15 @@
 
 use super::{Remedy, WatermarkStory, evaluated, is_open};
 use crate::explain::history::History;
-use crate::explain::lines::{LineOf, LineState};
+use crate::explain::lines::{self, LineOf, LineState};
 use crate::explain::{Quoted, push};
-use crate::trace::Trace;
 use crate::trace::plan_text::stage_texts;
 use crate::trace::time_text::{SpanText, TimeText};
+use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::flow::{Flow, Policy, StagePlan};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
+use plimsoll_engine::watermark::levels::Steer;
 use serde::Serialize;
 use std::fmt;
 
@@ -221,6 +222,11 @@ pub(super) fn try_all(story: &mut WatermarkStory, trace: &Trace, flow: &Flow, hi
             story.try_change(&push::pushed(trace, &needed), push::text(trace, &needed));
         }
     }
+    if history.last.blocked.iter().any(|it| it.1 == lines::PAUSED) {
+        let mut changed = trace.clone();
+        changed.items.push(Item::Steer(Steer::Limit(EventTime::MAX)));
+        story.try_change(&evaluated(changed), "no limit of alignment (`limit none`)".to_owned());
+    }
     if let Some(timeout) = &flow.levels {
         try_levels(story, trace, timeout.idle_timeout);
     }
@@ -310,6 +316,21 @@ impl WatermarkStory {
     pub(super) fn holders_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.policy == Some("max") || self.watermark == Some(EventTime::MAX) {
             return Ok(());
+        }
+        let is = |state: &str| self.partitions.iter().any(|it| it.state == state);
+        if is(lines::PAUSED) {
+            writeln!(
+                f,
+                "Paused is who is further ahead than alignment allows: its rows wait, its silence does not \
+                 count."
+            )?;
+        }
+        if is(lines::PRESSED) {
+            writeln!(
+                f,
+                "Pressed is whose task is kept from writing: its silence does not count, so it does not \
+                 become idle."
+            )?;
         }
         for it in self.lines.iter().filter(|it| it.holds && it.watermark.is_some()) {
             match it.state {

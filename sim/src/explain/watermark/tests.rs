@@ -89,3 +89,23 @@ fn a_stage_that_no_watermark_frees_is_named() {
         ],
     );
 }
+
+#[test]
+fn who_is_paused_by_alignment_is_told_with_what_resumes_it() {
+    let text = "plan profile=flink delay=0s levels=align(1min) stages=window(tumbling(10min))
+        limit 10:10:00
+        row p0 10:05:00 k=a
+        row p1 10:25:00 k=b
+        probe
+        row p1 10:26:00 k=b
+        row p0 10:31:00 k=a
+        probe";
+    has(
+        &told(text),
+        &[
+            "p1        10:25:00         paused",
+            "Paused is who is further ahead than alignment allows",
+            "no limit of alignment (`limit none`): the watermark is 10:26:00 then.",
+        ],
+    );
+}
