@@ -8,7 +8,6 @@
 
 use super::EmissionNote;
 use crate::late::InForce;
-use crate::operator::stage::{Judged, Pass, StageOutput};
 use crate::row::{ItemId, RowBatch};
 use crate::time::EventTime;
 
@@ -38,34 +37,29 @@ pub struct WatchedPass {
     pub evict: [EventTime; 2],
     /// The rows handed to it, per side; without columns where a side has none.
     pub rows: [RowBatch; 2],
-    /// What it said of those that it did not simply take.
-    pub judged: Vec<Judged>,
+    /// Those of them that it took for late.
+    pub lost: Vec<WatchedLate>,
     /// What it wrote.
     pub written: RowBatch,
     /// One note per row written.
     pub notes: Vec<EmissionNote>,
 }
 
-impl Watch {
-    /// Remembers a pass.
-    pub(crate) fn observe(
-        &mut self,
-        pass: &Pass<'_>,
-        judging: [InForce; 2],
-        removing: [InForce; 2],
-        output: &StageOutput,
-    ) {
-        self.passes.push(WatchedPass {
-            step: pass.step,
-            cause: pass.cause,
-            judging,
-            removing,
-            late: pass.late,
-            evict: pass.evict,
-            rows: pass.sides.map(|it| it.cloned().unwrap_or_default()),
-            judged: output.judged.clone(),
-            written: output.rows.clone(),
-            notes: output.notes.clone(),
-        });
-    }
+/// A row that a watched stage took for late, for all or some of what it could be counted into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WatchedLate {
+    /// Which side.
+    pub side: usize,
+    /// Its number among the rows of that side.
+    pub row: usize,
+    /// The bound that judged it.
+    pub bound: EventTime,
+    /// Windows (sessions, join rows: one) lost, the earliest ones.
+    pub lost: u32,
+    /// Windows that it was counted into all the same.
+    pub kept: u32,
+    /// The largest bound at which one more window would have taken it.
+    pub one: EventTime,
+    /// The same for all of them.
+    pub all: EventTime,
 }

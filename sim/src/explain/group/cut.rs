@@ -12,7 +12,6 @@
 use super::seen::{Cells, Handed, Seen};
 use plimsoll_engine::late;
 use plimsoll_engine::operator::session::span::{hull, meet};
-use plimsoll_engine::operator::stage::StageVerdict;
 use plimsoll_engine::plan::flow::{Gap, GlobalPlan, JoinPlan, SessionPlan, StagePlan, WindowStage};
 use plimsoll_engine::plan::{OutputMode, WindowSpec};
 use plimsoll_engine::row::ColumnIx;
@@ -134,10 +133,7 @@ fn windows(plan: &WindowStage, seen: &Seen, start: Option<EventTime>) -> Vec<Hel
     };
     for (row, it) in seen.rows.iter().enumerate() {
         let Some(time) = time_of(it, plan.time) else { continue };
-        let lost = match it.verdict {
-            Some(StageVerdict::Late { lost, .. }) => lost as usize,
-            _ => 0,
-        };
+        let lost = it.late.map_or(0, |it| it.lost as usize);
         let key = key_of(&it.cells, &plan.keys);
         let asked = |it: &(usize, Window)| start.is_none_or(|start| start == it.1.start);
         for (n, window) in grid.windows(time).enumerate().filter(asked) {

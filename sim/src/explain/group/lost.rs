@@ -16,8 +16,8 @@ use crate::shrink::place::Place;
 use crate::trace::Trace;
 use crate::trace::time_text::{SpanText, TimeText};
 use plimsoll_engine::late::{InForce, LateCause, LateRow, Saving, saving_until};
-use plimsoll_engine::operator::stage::StageVerdict;
 use plimsoll_engine::output::Fate;
+use plimsoll_engine::output::watch::WatchedLate;
 use plimsoll_engine::plan::flow::{Chain, GlobalPlan, Policy, SessionLate, StagePlan};
 use plimsoll_engine::plan::{LatePolicy, LateRule};
 use plimsoll_engine::row::{ColumnIx, ItemId};
@@ -27,9 +27,7 @@ use std::collections::BTreeMap;
 
 /// Why a row was lost.
 pub(super) fn lost(stage: &Stage<'_>, held: &Held, handed: &Handed) -> Option<Lost> {
-    let Some(StageVerdict::Late { bound, lost, kept, one, all }) = handed.verdict else {
-        return None;
-    };
+    let WatchedLate { bound, lost, kept, one, all, .. } = handed.late?;
     let in_force = stage.seen.passes[handed.pass].judging[handed.side];
     let time = stage.time_of(handed).unwrap_or(EventTime::MIN);
     let late = LateRow {

@@ -6,8 +6,7 @@ use crate::explain::ExplainError;
 use crate::explain::history::History;
 use crate::trace::Trace;
 use plimsoll_engine::late::InForce;
-use plimsoll_engine::operator::stage::StageVerdict;
-use plimsoll_engine::output::watch::WatchedPass;
+use plimsoll_engine::output::watch::{WatchedLate, WatchedPass};
 use plimsoll_engine::output::{EmissionNote, RemarkKind};
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::EventTime;
@@ -58,8 +57,8 @@ pub(super) struct Handed {
     pub(super) partition: PartitionId,
     /// Its cells.
     pub(super) cells: Cells,
-    /// What the stage said, where it did not simply take it.
-    pub(super) verdict: Option<StageVerdict>,
+    /// What it missed, where the stage took it for late.
+    pub(super) late: Option<WatchedLate>,
 }
 
 /// A row that the stage wrote.
@@ -129,14 +128,14 @@ impl Seen {
 fn handed(pass: &WatchedPass, at: usize, rows: &mut Vec<Handed>) {
     for (side, batch) in pass.rows.iter().enumerate() {
         for row in 0..batch.len() {
-            let judged = pass.judged.iter().find(|it| (it.side, it.row) == (side, row));
+            let late = pass.lost.iter().find(|it| (it.side, it.row) == (side, row));
             rows.push(Handed {
                 pass: at,
                 side,
                 id: batch.ids[row],
                 partition: batch.partitions[row],
                 cells: cells(batch, row),
-                verdict: judged.map(|it| it.verdict),
+                late: late.copied(),
             });
         }
     }
@@ -149,6 +148,6 @@ fn cells(batch: &RowBatch, row: usize) -> Cells {
 impl Handed {
     /// Whether it was lost to lateness, wholly or in part.
     pub(super) const fn is_late(&self) -> bool {
-        matches!(self.verdict, Some(StageVerdict::Late { .. }))
+        self.late.is_some()
     }
 }
