@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Arguments, exit code and both streams.
-fn told(folder: &Path, arguments: &[&str]) -> String {
+pub(crate) fn told(folder: &Path, arguments: &[&str]) -> String {
     let mut command = plimsoll(folder);
     let output = command.args(arguments).env("COLUMNS", "100").output().expect("it starts");
     let code = output.status.code().map_or("none".to_owned(), |it| it.to_string());

@@ -7,6 +7,7 @@ mod binary;
 mod command;
 mod conformance;
 mod determinism;
+mod explain;
 mod flows;
 mod fuzz_inputs;
 mod laws;

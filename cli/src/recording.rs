@@ -7,11 +7,12 @@
 //! Invariant: rows before a broken one are handed out, then the broken one is reported.
 
 use crate::source::must_be_a_file;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use plimsoll_engine::plan::Plan;
 use plimsoll_sim::recording::error::RecordingError;
 use plimsoll_sim::recording::order::{self, ArrivalClock};
 use plimsoll_sim::recording::time::Unit;
-use plimsoll_sim::recording::{self, ColumnOptions, Delimiter, Format, Reader, Row};
+use plimsoll_sim::recording::{self, ColumnOptions, Delimiter, Format, InputColumn, Reader, Row};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -29,6 +30,10 @@ pub(crate) struct RecordingArgs {
     /// The column that says which partition a row came from; without it there is one
     #[arg(long, value_name = "NAME")]
     pub(crate) partition_col: Option<String>,
+    /// The column that says, by its name in the plan, of which input a row is, where the plan has
+    /// several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) input_col: Option<String>,
     /// How times are written: s, ms, us, ns (since 1970), rfc3339, or auto: by the first value
     #[arg(long, value_name = "UNIT", default_value = "auto", value_parser = unit)]
     pub(crate) unit: Unit,
@@ -80,6 +85,28 @@ impl RecordingArgs {
         options.unit = self.unit;
         options.arrival_unit = self.arrival_unit.unwrap_or(self.unit);
         options.scale = self.scale;
+    }
+
+    /// Says to a reader which inputs a plan has.
+    pub(crate) fn apply_inputs(&self, plan: &Plan, options: &mut ColumnOptions) -> Result<()> {
+        let inputs = plan.flow.as_ref().map_or(&[][..], |it| &it.inputs);
+        let names: Vec<String> = inputs.iter().map(|it| it.name.clone()).collect();
+        match (&self.input_col, names.len()) {
+            (None, 0 | 1) => {}
+            (None, _) => bail!(
+                "the plan has {} inputs ({}); --input-col names the column that says of which one each \
+                 row is",
+                names.len(),
+                names.join(", ")
+            ),
+            (Some(it), 0 | 1) => {
+                bail!("the plan has one input, so all rows are of it; leave --input-col {it} out")
+            }
+            (Some(column), _) => {
+                options.input = Some(InputColumn { column: column.clone(), names });
+            }
+        }
+        Ok(())
     }
 
     /// Opens the input; `-` is standard input.

@@ -8,7 +8,7 @@
 //! Invariant: rows before a broken one are taken, and what came of them is printed.
 
 mod checkpoint;
-mod plan;
+pub(crate) mod plan;
 mod printer;
 mod stream;
 mod verify;
@@ -37,6 +37,7 @@ use std::path::PathBuf;
 Examples:
   plimsoll run plan.toml trips.csv --event-col pickup --arrival-col received
   plimsoll run plan.toml trips.csv --arrival-col received --verify
+  plimsoll run plan.toml clicks.csv --input-col topic --trace clicks.trace
   tail -f events.ndjson | plimsoll run plan.toml - --checkpoint state")]
 pub(crate) struct Args {
     /// The query and its rules
@@ -72,6 +73,10 @@ pub(crate) struct Args {
     /// Judge every step by the independent reference; holds all rows
     #[arg(long)]
     pub(crate) verify: bool,
+    /// Write the rows as a trace into this file, for `explain`, `replay` and `compare`; like --verify, which
+    /// it includes, it holds all rows
+    #[arg(long, value_name = "FILE.trace", conflicts_with_all = ["checkpoint", "progress"])]
+    pub(crate) trace: Option<PathBuf>,
     /// How many late rows to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) late_rows: usize,
@@ -85,7 +90,7 @@ pub(crate) struct Args {
 /// Rows of a batch, where nothing is said.
 const BATCH_ROWS: u64 = 1_000;
 
-fn renamed(text: &str) -> Result<(String, String), String> {
+pub(crate) fn renamed(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((plan, input)) if !plan.is_empty() && !input.is_empty() => {
             Ok((plan.to_owned(), input.to_owned()))
@@ -110,7 +115,8 @@ struct Ended {
 /// Runs.
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     let query = plan::read(&args.plan, console)?;
-    let columns = columns(args, &query)?;
+    let columns =
+        columns(&args.recording, &query, &args.col, args.event_col.as_deref(), &query.used)?;
     let batches = batches(args, &query, console)?;
     if args.checkpoint.is_some()
         && matches!(query.checked.trigger, Trigger::Once | Trigger::AvailableNow(_))
@@ -127,7 +133,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
         )?;
     }
     let mut rows = args.recording.open(&args.input, &columns)?;
-    let ended = if args.verify {
+    let ended = if args.verify || args.trace.is_some() {
         verify::run(args, &query, batches, &mut rows, console)?
     } else {
         stream::run(args, &query, batches, &mut rows, console)?
@@ -179,11 +185,17 @@ fn ends(args: &Args, broken: bool) -> bool {
     args.end || (!args.no_end && args.checkpoint.is_none() && !broken)
 }
 
-/// Where the columns of the plan are in the input.
-fn columns(args: &Args, query: &Query) -> Result<ColumnOptions> {
+/// Where the columns of the plan are in the input; only those that are used are read.
+pub(crate) fn columns(
+    recording: &RecordingArgs,
+    query: &Query,
+    renamed: &[(String, String)],
+    event: Option<&str>,
+    used: &[bool],
+) -> Result<ColumnOptions> {
     let mut columns = ColumnOptions::of_schema(query.checked.schema.clone(), query.event);
     for (at, source) in columns.sources.iter_mut().enumerate() {
-        if !query.used[at] {
+        if !used[at] {
             *source = None;
         }
     }
@@ -198,13 +210,14 @@ fn columns(args: &Args, query: &Query) -> Result<ColumnOptions> {
             bail!("the plan has no column `{plan}`; its columns are {}", names.join(", "))
         }
     };
-    for (plan, input) in &args.col {
+    for (plan, input) in renamed {
         place(plan, input)?;
     }
-    if let Some(input) = &args.event_col {
+    if let Some(input) = event {
         place(&query.checked.schema.column(query.event).name.clone(), input)?;
     }
-    args.recording.apply(&mut columns);
+    recording.apply(&mut columns);
+    recording.apply_inputs(&query.checked, &mut columns)?;
     Ok(columns)
 }
 

@@ -2,11 +2,13 @@
 //!
 //! Invariant: the loss of each delay is counted, not estimated.
 
+mod flow;
 mod json;
 
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::recording::{RecordingArgs, broken_sentence, units_sentence};
+use crate::run::renamed;
 use anyhow::{Context as _, Result, bail};
 use plimsoll_engine::plan::{LateRule, WindowSpec};
 use plimsoll_engine::time::Span;
@@ -29,6 +31,7 @@ Examples:
   plimsoll tune trips.csv --event-col pickup --arrival-col received
   plimsoll tune trips.csv --event-col pickup --arrival-col received --partition-col city \\
       --watermark partition --idle 10min --svg trade-off.svg
+  plimsoll tune clicks.ndjson --plan plan.toml --input-col topic --partition-col shard
   git log --reverse --format='%at %ct' |
       plimsoll tune - --no-header --delimiter ' ' --event-col 1 --arrival-col 2 --window 1d")]
 pub(crate) struct Args {
@@ -36,8 +39,19 @@ pub(crate) struct Args {
     #[arg(value_name = "INPUT")]
     pub(crate) input: PathBuf,
     /// The column that says when a row happened
-    #[arg(long, value_name = "NAME")]
-    pub(crate) event_col: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "plan")]
+    pub(crate) event_col: Option<String>,
+    /// A plan whose windows or sessions judge the rows, over one input or several: the loss at each
+    /// delay, for every input
+    #[arg(
+        long,
+        value_name = "PLAN.toml",
+        conflicts_with_all = ["window", "slide", "late", "watermark", "idle", "key_col", "svg"]
+    )]
+    pub(crate) plan: Option<PathBuf>,
+    /// The input's column for a column of the plan; may be given several times
+    #[arg(long, value_name = "PLAN=INPUT", value_parser = renamed, requires = "plan")]
+    pub(crate) col: Vec<(String, String)>,
     /// A column of the grouping key, for the groups held; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) key_col: Vec<String>,
@@ -107,6 +121,13 @@ fn per_cent(text: &str) -> Result<u64, String> {
 
 /// Tunes.
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
+    if let Some(plan) = &args.plan {
+        return flow::run(args, plan, console);
+    }
+    if args.recording.input_col.is_some() {
+        bail!("which inputs there are is said by a plan; --input-col needs --plan");
+    }
+    let event_col = args.event_col.as_deref().unwrap_or_default();
     let slide = args.slide.unwrap_or(args.window);
     if WINDOWS_PER_ROW < args.window.0 / slide.0 {
         bail!(
@@ -120,7 +141,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
         ("partition", Some(_)) => Behind::SlowestIdle,
         _ => Behind::Global,
     };
-    let mut columns = ColumnOptions::new(&args.event_col, &args.key_col, &[]);
+    let mut columns = ColumnOptions::new(event_col, &args.key_col, &[]);
     args.recording.apply(&mut columns);
     let mut rows = args.recording.open(&args.input, &columns)?;
     let mut tuner = Tuner::new(TuneOptions {

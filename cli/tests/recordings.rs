@@ -262,3 +262,87 @@ fn ndjson_is_known_by_its_first_byte_and_answers_as_json() {
     assert!(lines.next().is_some_and(|it| it.starts_with(r#"{"summary":{"rows":1,"#)), "{out}");
     assert_eq!((lines.next(), code), (None, Some(0)));
 }
+
+/// Two inputs in one file, the second one behind.
+const TWO_INPUTS: &str = "\
+topic,time,carrier,shard
+imp,100,a,s0
+clk,90,a,s0
+imp,110,a,s1
+clk,108,b,s1
+clk,70,a,s0
+imp,105,a,s0
+imp,140,b,s0
+clk,131,b,s0
+";
+
+const TWO_INPUTS_PLAN: &str = r#"
+[plan]
+inputs = ["imp(5s)", "clk(20s)"]
+stages = ["session(10s,key=carrier)"]
+effective = "row"
+trigger = "row"
+columns = ["time:time", "carrier:text"]
+"#;
+
+#[test]
+fn rows_of_several_inputs_run_are_verified_and_become_a_trace() {
+    let directory = directory("two_inputs");
+    let plan = written(&directory, "plan.toml", TWO_INPUTS_PLAN);
+    let input = written(&directory, "rows.csv", TWO_INPUTS);
+    let trace = directory.join("rows.trace").to_string_lossy().into_owned();
+    let columns = ["--input-col", "topic", "--partition-col", "shard", "--unit", "s"];
+    let more = [&["run", &plan, &input, "--trace", &trace][..], &columns].concat();
+    let (out, err, code) = plimsoll(&more, "");
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("verified: the reference agrees"), "{err}");
+    assert!(out.contains("clk/s0") && out.contains("1 late"), "{out}");
+    let written = fs::read_to_string(&trace).expect("a trace");
+    assert!(written.contains("# partition p1 of each input is s1"), "{written}");
+    let (out, err, code) = plimsoll(&["explain", &trace, "--window", "00:01:10/a"], "");
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("lost, behind 00:01:28 (set by item 4 of clk)"), "{out}");
+    assert!(out.contains("Tried: a delay of 38s on clk keeps 1 of the 1 lost."), "{out}");
+}
+
+#[test]
+fn a_plan_of_several_inputs_is_tuned_for_each_and_for_all() {
+    let directory = directory("tuned_inputs");
+    let plan = written(&directory, "plan.toml", TWO_INPUTS_PLAN);
+    let input = written(&directory, "rows.csv", TWO_INPUTS);
+    let more = ["tune", &input, "--plan", &plan, "--input-col", "topic", "--unit", "s"];
+    let delays = ["--delay", "37999ms", "--delay", "38s"];
+    let (out, err, code) = plimsoll(&[&more[..], &delays].concat(), "");
+    assert_eq!(code, Some(0), "{err}");
+    for wanted in [
+        "Stage 1 judged 8 of 8 rows.",
+        "As planned 1 of them are lost",
+        "policy=min: the slowest watermark counts",
+        "The delay of clk, the others as planned: 38s is the smallest that loses at most 0.1 %",
+    ] {
+        assert!(out.contains(wanted), "no `{wanted}` in\n{out}");
+    }
+    let (out, _, _) = plimsoll(&[&more[..], &delays, &["--json"]].concat(), "");
+    assert!(out.contains(r#""advised_delay_ms":38000"#), "{out}");
+}
+
+#[test]
+fn which_input_a_row_is_of_must_be_said_and_be_one_of_the_plan() {
+    let directory = directory("no_inputs");
+    let plan = written(&directory, "plan.toml", TWO_INPUTS_PLAN);
+    let input = written(&directory, "rows.csv", &TWO_INPUTS.replace("imp,140", "img,140"));
+    let (_, err, code) = plimsoll(&["run", &plan, &input, "--unit", "s"], "");
+    assert!(err.contains("the plan has 2 inputs (imp, clk); --input-col names"), "{err}");
+    assert_eq!(code, Some(2));
+    let more = ["run", &plan, &input, "--unit", "s", "--input-col", "topic"];
+    let (_, err, code) = plimsoll(&more, "");
+    let wanted = "line 8, column `topic`: expected an input of the plan (imp, clk), found `img`";
+    assert!(err.contains(wanted), "{err}");
+    assert_eq!(code, Some(2));
+    let joins =
+        TWO_INPUTS_PLAN.replace("session(10s,key=carrier)", "join(inner,on=carrier,to=10s)");
+    let plan = written(&directory, "join.toml", &joins);
+    let (_, err, code) = plimsoll(&["tune", &input, "--plan", &plan, "--input-col", "topic"], "");
+    assert!(err.contains("cannot be tuned: stage 1 is a join"), "{err}");
+    assert_eq!(code, Some(2));
+}

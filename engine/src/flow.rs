@@ -14,6 +14,7 @@ mod pass;
 pub mod saved;
 pub mod source;
 pub mod stage;
+mod watching;
 
 use crate::late::InForce;
 use crate::operator::stage::StageOutput;

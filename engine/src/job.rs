@@ -9,6 +9,7 @@
 
 pub(crate) mod query;
 
+use crate::flow::source::Sources;
 use crate::flow::source::levels::Leveled;
 use crate::output::{Fate, Ignored, IgnoredWhy, Output, RowRecord, StepKind};
 use crate::plan::check::CheckedPlan;
@@ -405,6 +406,11 @@ impl Job {
     /// The levels of combination, where the plan has them.
     pub fn levels(&self) -> Option<&Leveled> {
         self.query.levels()
+    }
+
+    /// The inputs of a flow with their watermarks.
+    pub fn sources(&self) -> Option<&Sources> {
+        self.query.sources()
     }
 
     /// (window, key) groups held, counted now.

@@ -7,6 +7,8 @@
 //!
 //! Invariant: firings of one step are in ascending order of window end.
 
+pub mod watch;
+
 use crate::late::LateRow;
 use crate::plan::Plan;
 use crate::row::{ItemId, PartitionId, RowBatch};
@@ -34,6 +36,8 @@ pub struct Output {
     pub stages: Vec<StageRecord>,
     /// What contradicts what a flow published or forgot before.
     pub remarks: Vec<Remark>,
+    /// A stage that the caller wants to watch; `None` costs nothing.
+    pub watch: Option<Box<watch::Watch>>,
     /// Memory of groups that were written, to be used again.
     pub(crate) spare: Vec<Groups>,
 }
@@ -56,6 +60,9 @@ impl Output {
         self.emissions.notes.clear();
         self.stages.clear();
         self.remarks.clear();
+        if let Some(it) = &mut self.watch {
+            it.passes.clear();
+        }
     }
 }
 

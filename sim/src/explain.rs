@@ -1,5 +1,5 @@
-//! Explanations: why a row was lost, what a window lacks, why a watermark stands still, and what
-//! of a failing trace matters.
+//! Explanations: why a row was lost, what a window, session or group lacks, why a watermark stands
+//! still and which input holds it, and what of a failing trace matters.
 //!
 //! The engine records what it decides and by what; an explanation runs the trace through it once,
 //! follows the records back to the items that caused them, and quotes those items as they stand in
@@ -22,17 +22,24 @@
 //! Invariant: an explanation says nothing that is not in the records or was tried.
 
 mod failure;
+mod group;
 mod history;
+mod lines;
 mod matters;
+mod push;
 mod row;
 mod watermark;
 mod window;
 
 pub use failure::{FailureStory, Moment, failure};
+pub use group::{
+    Asked, Closing, GroupRow, GroupStory, GroupsStory, LineText, Lost, Opening, Tried, groups,
+};
 pub use history::{History, Rise};
+pub use lines::{LineOf, LineState};
 pub use matters::{Finding, Matter, Matters, matters};
 pub use row::{RowStory, Trial, row};
-pub use watermark::{Remedy, Standing, WatermarkStory, watermark};
+pub use watermark::{LineStanding, Remedy, StageStanding, Standing, WatermarkStory, watermark};
 pub use window::{RowOfWindow, WindowStory, window};
 
 use crate::trace::time_text::TimeText;
@@ -40,7 +47,7 @@ use crate::trace::write::item_text;
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::problem::Problem;
 use plimsoll_engine::row::ItemId;
-use plimsoll_engine::time::ProcTime;
+use plimsoll_engine::time::{EventTime, ProcTime};
 use plimsoll_engine::window::Window;
 use serde::Serialize;
 use std::fmt;
@@ -67,12 +74,47 @@ pub enum ExplainError {
         /// What stands there.
         text: String,
     },
-    /// The query has stages, and windows are only one kind of them.
-    #[error(
-        "windows of a plan with stages are not explained one by one yet; `plimsoll replay` shows what \
-         every item made it write, and `explain --row` why a row was late"
-    )]
-    Stages,
+    /// A stage is named, and the query has none.
+    #[error("the plan is one window aggregation without stages; leave --stage out")]
+    NoStages,
+    /// There are fewer stages.
+    #[error("expected a stage from 1 to {}, found {found}; the stages are {}", .stages.len(), numbered(.stages))]
+    NoSuchStage {
+        /// What was asked for.
+        found: usize,
+        /// What there is.
+        stages: Vec<String>,
+    },
+    /// The stage has no windows, sessions or groups.
+    #[error("stage {stage}, `{text}`, has no windows: {instead}")]
+    NotGrouped {
+        /// The stage, from 1.
+        stage: usize,
+        /// What it does.
+        text: String,
+        /// What to ask instead.
+        instead: &'static str,
+    },
+    /// Nothing of this key is there.
+    #[error("stage {stage} held nothing of the key `{found}` there; the keys are {}", .keys.join(", "))]
+    NoSuchKeyThere {
+        /// The stage, from 1.
+        stage: usize,
+        /// What was asked for.
+        found: String,
+        /// What there is, at most ten.
+        keys: Vec<String>,
+    },
+    /// Nothing of the stage is there.
+    #[error("{}", no_such_group(*.stage, *.at, .groups))]
+    NoSuchGroup {
+        /// The stage, from 1.
+        stage: usize,
+        /// What was asked for.
+        at: Option<EventTime>,
+        /// What there is, at most ten.
+        groups: Vec<String>,
+    },
     /// The query does not aggregate.
     #[error("the query has no windows")]
     NoWindows,
@@ -80,11 +122,11 @@ pub enum ExplainError {
     #[error("no window starts at {found}; the nearest starts are {before} and {after}", found = TimeText(*.found), before = TimeText(*.before), after = TimeText(*.after))]
     NoSuchWindow {
         /// What was asked for.
-        found: plimsoll_engine::time::EventTime,
+        found: EventTime,
         /// The start before it.
-        before: plimsoll_engine::time::EventTime,
+        before: EventTime,
         /// The start after it.
-        after: plimsoll_engine::time::EventTime,
+        after: EventTime,
     },
     /// No row has this key.
     #[error("no row of this window has the key `{found}`; its keys are {}", .keys.join(", "))]
@@ -96,8 +138,22 @@ pub enum ExplainError {
     },
 }
 
+/// `1 filter(v<5), 2 session(5min)`.
+fn numbered(stages: &[String]) -> String {
+    let one = |(number, text): (usize, &String)| format!("{number} {text}");
+    (1..).zip(stages).map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn no_such_group(stage: usize, at: Option<EventTime>, groups: &[String]) -> String {
+    let at = at.map_or_else(String::new, |it| format!(" at {}", TimeText(it)));
+    if groups.is_empty() {
+        return format!("no row ever reached stage {stage}, so nothing is there{at}");
+    }
+    format!("stage {stage} held nothing{at}; it held {}", groups.join(", "))
+}
+
 /// An item, quoted.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Quoted {
     /// Its number, from 1.
     pub item: u64,

@@ -38,6 +38,9 @@ mod flow;
 mod judge;
 
 pub use bless::{Mismatch, bless, check};
+pub(crate) use fate::compared;
+pub(crate) use figure::cell as cell_of;
+pub(crate) use flow::cells as cells_of;
 
 use crate::invariant::Observation;
 use crate::trace::time_text::TimeText;

@@ -10,6 +10,9 @@
 //! The order of the lines is the order of arrival. What the clock does where arrival times go back is
 //! decided in [`order`].
 //!
+//! Where a plan has several inputs, a column may say of which one each row is; a partition belongs to its
+//! input then, so that the same name in two inputs is two partitions.
+//!
 //! Invariant: a row is handed out whole or not at all, with the number of the line it starts on.
 
 pub mod cell;
@@ -70,12 +73,23 @@ pub struct ColumnOptions {
     pub arrival: Option<String>,
     /// The column with the partition; without one there is a single partition.
     pub partition: Option<String>,
+    /// The column that says of which input a row is, where the plan has several.
+    pub input: Option<InputColumn>,
     /// How event times (and other time columns) are written.
     pub unit: Unit,
     /// How arrival times are written.
     pub arrival_unit: Unit,
     /// Integer columns are multiplied by ten to this power: 2 turns 1.25 into 125.
     pub scale: u32,
+}
+
+/// The column that says of which input a row is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InputColumn {
+    /// Its name in the recording, or its number from 1.
+    pub column: String,
+    /// The inputs by name, in the order of the plan.
+    pub names: Vec<String>,
 }
 
 impl ColumnOptions {
@@ -98,6 +112,7 @@ impl ColumnOptions {
             event,
             arrival: None,
             partition: None,
+            input: None,
             unit: Unit::Auto,
             arrival_unit: Unit::Auto,
             scale: 0,

@@ -15,6 +15,7 @@ use crate::system::System;
 use crate::trace::{Item, Trace};
 use digest::Digest;
 use plimsoll_engine::output::Output;
+use plimsoll_engine::output::watch::Watch;
 use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::row::{ItemId, RowBatch};
 use plimsoll_engine::time::ProcTime;
@@ -84,6 +85,11 @@ impl<'a> Run<'a> {
             snapshots: Vec::new(),
             queued: Vec::new(),
         }
+    }
+
+    /// Asks to see what this stage of a flow does ([`Output::watch`]).
+    pub fn watch(&mut self, stage: usize) {
+        self.output.watch = Some(Box::new(Watch { stage, passes: Vec::new() }));
     }
 
     /// One item. `None` after the last.

@@ -6,6 +6,7 @@
 
 pub mod engine;
 
+use plimsoll_engine::flow::source::Sources;
 use plimsoll_engine::output::{Ignored, IgnoredWhy, Output};
 use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
@@ -89,4 +90,6 @@ pub struct View<'a> {
     /// Partitions that are not read because they are too far ahead of others, or their task is kept
     /// from writing.
     pub paused: u64,
+    /// The watermarks of the inputs of a flow, where the system shows them.
+    pub sources: Option<&'a Sources>,
 }

@@ -20,6 +20,7 @@ pub mod advice;
 pub mod candidate;
 pub mod curve;
 pub mod delays;
+pub mod flow;
 pub mod open;
 pub mod picture;
 pub mod quantile;

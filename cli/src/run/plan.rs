@@ -15,18 +15,18 @@ use std::io::Write as _;
 use std::path::Path;
 
 /// A plan that may run.
-pub(super) struct Query {
-    pub(super) checked: CheckedPlan,
+pub(crate) struct Query {
+    pub(crate) checked: CheckedPlan,
     /// Where the clock starts; 0 is the first arrival.
-    pub(super) clock: ProcTime,
+    pub(crate) clock: ProcTime,
     /// The event-time column.
-    pub(super) event: ColumnIx,
+    pub(crate) event: ColumnIx,
     /// For each column, whether the plan needs it.
-    pub(super) used: Vec<bool>,
+    pub(crate) used: Vec<bool>,
 }
 
 /// Reads a plan.
-pub(super) fn read(path: &Path, console: &mut Console) -> Result<Query> {
+pub(crate) fn read(path: &Path, console: &mut Console) -> Result<Query> {
     let source = source::read_text(path)?;
     let read = plan_from_toml(&source.text, &[]).map_err(|mistakes| {
         let mistakes: Vec<_> = mistakes.iter().map(plan_mistake).collect();
@@ -42,17 +42,6 @@ pub(super) fn read(path: &Path, console: &mut Console) -> Result<Query> {
     };
     for warning in warnings {
         writeln!(console.err, "{}", warning.told(dialect))?;
-    }
-    if let Some(flow) = checked.flow.as_ref().filter(|it| 1 < it.inputs.len()) {
-        let names: Vec<_> = flow.inputs.iter().map(|it| it.name.as_str()).collect();
-        bail!(
-            "{} has {} inputs ({}), and a run reads rows of one; write its rows as a trace \
-             (`row {}/p0 TIME ..`) and use `plimsoll replay`",
-            source.name,
-            names.len(),
-            names.join(", "),
-            names[0]
-        );
     }
     let event = event(&checked)?;
     let used = used(&checked, event);

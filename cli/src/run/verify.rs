@@ -1,4 +1,5 @@
-//! The same rows as a trace, judged after every item by the independent reference.
+//! The same rows as a trace, judged after every item by the independent reference, and written where
+//! somebody wants to ask it further.
 //!
 //! Invariant: what is printed came out of a step that the reference agrees with.
 
@@ -7,7 +8,7 @@ use super::printer::Printer;
 use super::{Args, Ended, ends};
 use crate::console::Console;
 use crate::recording::Rows;
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use plimsoll_sim::invariant::oracle::OracleAgreement;
 use plimsoll_sim::recording::Row;
 use plimsoll_sim::recording::playback::{Batches, Playback, Recorded};
@@ -16,6 +17,8 @@ use plimsoll_sim::recording::tally::Tally;
 use plimsoll_sim::run::Run;
 use plimsoll_sim::system::System as _;
 use plimsoll_sim::system::engine::Engine;
+use plimsoll_sim::trace::write::write;
+use std::fs;
 use std::io::Write as _;
 
 /// Runs with the reference beside.
@@ -48,6 +51,16 @@ pub(super) fn run(
     }
     recorded.trace.dictionary = rows.texts().clone();
     let trace = &recorded.trace;
+    if let Some(path) = &args.trace {
+        let text = write(trace, &head(args, query, rows));
+        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        writeln!(
+            console.err,
+            "note: the rows are {} items of {}",
+            trace.items.len(),
+            path.display()
+        )?;
+    }
     let mut engine = Engine::with_plan(query.checked.clone(), trace.clock, 0);
     let mut agreement = OracleAgreement::new(trace);
     let mut printer = Printer::new(args, query, Tally { rows: taken, ..Tally::default() });
@@ -77,4 +90,20 @@ pub(super) fn run(
         trace.items.len()
     )?;
     Ok(Ended { rows: taken, broken, arrivals, violation: None, adds_up })
+}
+
+/// Where the trace comes from, and which partition is which.
+fn head(args: &Args, query: &Query, rows: &Rows) -> Vec<String> {
+    let name = args.input.file_name().unwrap_or(args.input.as_os_str());
+    let mut head = vec![format!("recorded rows of {}", name.display())];
+    let names = rows.partitions();
+    let several = query.checked.flow.as_ref().is_some_and(|it| 1 < it.inputs.len());
+    if args.recording.partition_col.is_some() {
+        let of = if several { " of each input" } else { "" };
+        let texts = (0..names.len()).filter_map(|it| {
+            Some(format!("partition p{it}{of} is {}", names.text(i64::try_from(it).ok()?)?))
+        });
+        head.extend(texts);
+    }
+    head
 }

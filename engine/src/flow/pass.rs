@@ -9,6 +9,7 @@
 use super::Flow;
 use super::bounds::Lines;
 use super::judging::Judging;
+use super::watching::watched;
 use crate::late::InForce;
 use crate::operator::stage::{Pass, StageOutput};
 use crate::output::{EmissionKind, EmissionNote, Output, Remark, StageRecord, StepKind};
@@ -79,6 +80,9 @@ impl Flow {
             };
             self.stages[at].step(&pass, output);
             note(&mut self.stage_records[at], &pass, output);
+            if let Some(watch) = out.watch.as_mut().filter(|it| it.stage == at) {
+                watch.passes.push(watched(&pass, late, evict, output));
+            }
             let remark = |(id, kind): &(_, _)| Remark { step, stage: at, id: *id, kind: *kind };
             out.remarks.extend(output.remarks.iter().map(remark));
             let plan = &self.plan.stages[at];

@@ -45,12 +45,42 @@ struct Watched {
     generator: Generator,
 }
 
+/// A watermark of an input, or an input without any, for reading.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The input, by its position in the plan.
+    pub input: usize,
+    /// The mark; with levels the input's first one.
+    pub mark: Option<Mark>,
+    /// w_i, with where it comes from.
+    pub in_force: InForce,
+    /// c_i after the last step; with levels w_i plus the delay.
+    pub candidate: EventTime,
+    /// The partition that holds it down, where one does and there are no levels.
+    pub holder: Option<PartitionId>,
+    /// The partitions of the input, in order of their numbers.
+    pub members: &'a [Member],
+}
+
 /// What a restart must bring back.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SourcesState {
     marks: Vec<GeneratorState>,
     levels: Option<LeveledState>,
     in_force: InForce,
+}
+
+impl Watched {
+    fn line(&self) -> Line<'_> {
+        Line {
+            input: self.input,
+            mark: self.mark,
+            in_force: self.generator.in_force(),
+            candidate: self.generator.candidate(),
+            holder: self.mark.and_then(|_| self.generator.holder()),
+            members: self.generator.members(),
+        }
+    }
 }
 
 impl Sources {
@@ -376,6 +406,28 @@ impl Sources {
             Policy::Max => values.max_by_key(|it| it.watermark),
         };
         own.unwrap_or(InForce::initial(EventTime::MIN))
+    }
+
+    /// What W is made of: every mark, and every input that has none, in the plan's order.
+    pub fn lines(&self) -> Vec<Line<'_>> {
+        let Some(levels) = &self.levels else {
+            return self.marks.iter().map(Watched::line).collect();
+        };
+        let line = |input| {
+            let in_force = self.of_side(input);
+            let of_input = |it: &Member| it.partition.input() < input;
+            let from = self.members.partition_point(of_input);
+            let until = self.members.partition_point(|it| it.partition.input() <= input);
+            Line {
+                input,
+                mark: levels.mark(input),
+                in_force,
+                candidate: in_force.candidate,
+                holder: None,
+                members: &self.members[from..until],
+            }
+        };
+        (0..levels.levels().inputs()).map(line).collect()
     }
 
     /// c of the first mark; with levels, W plus the delay.

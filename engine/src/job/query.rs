@@ -3,6 +3,7 @@
 //! Invariant: both answer the same calls in the same order; nothing else tells them apart.
 
 use crate::flow::Flow;
+use crate::flow::source::Sources;
 use crate::flow::source::levels::Leveled;
 use crate::output::{IgnoredWhy, Output, StepKind, StepRecord};
 use crate::pipeline::Pipeline;
@@ -92,6 +93,13 @@ impl Query {
         match self {
             Self::Plain(_) => None,
             Self::Flow(it) => it.sources.levels(),
+        }
+    }
+
+    pub(crate) fn sources(&self) -> Option<&Sources> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Flow(it) => Some(&it.sources),
         }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! Invariant: facts only, each with the item at which it showed. Nothing is concluded here.
 
+use super::lines::{self, LineOf};
 use crate::invariant::{Observation, Violation};
 use crate::run::Run;
 use crate::system::System;
 use crate::system::engine::Engine;
 use crate::trace::{Item, Trace};
+use plimsoll_engine::flow::source::Sources;
 use plimsoll_engine::output::{Fate, FiringKind, FiringReason, Ignored, RowRecord, StepRecord};
 use plimsoll_engine::plan::problem::Problem;
 use plimsoll_engine::row::{ItemId, PartitionId};
@@ -64,6 +66,10 @@ pub struct Last {
     pub groups: Option<u64>,
     /// The end of the earliest window with state.
     pub oldest_end: Option<EventTime>,
+    /// Groups, entries and stored rows of each stage of a flow.
+    pub held: Vec<u64>,
+    /// Partitions that are not read, or whose task may not write, and why.
+    pub blocked: Vec<(PartitionId, &'static str)>,
     /// Whether the query has ended or stopped.
     pub stopped: bool,
 }
@@ -85,6 +91,8 @@ pub struct History {
     pub written: Vec<Written>,
     /// Who holds the minimum down, from which item on.
     pub holders: Vec<(ItemId, Option<PartitionId>)>,
+    /// The lines of a flow and who holds the watermark there, from which item on.
+    pub lines: Vec<(ItemId, Vec<LineOf>)>,
     /// Changes of partitions between active, idle and finished.
     pub turns: Vec<(ItemId, PartitionId, MemberState)>,
     /// The state at the end.
@@ -106,16 +114,34 @@ impl History {
         Ok(Self::of(trace, &mut engine, also))
     }
 
+    /// The same, watching a stage of a flow.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the plan.
+    pub fn watching(
+        trace: &Trace,
+        stage: usize,
+        also: &mut dyn FnMut(&Observation<'_>),
+    ) -> Result<Self, Vec<Problem>> {
+        let mut engine = Engine::new(trace, 0)?;
+        let mut run = Run::new(trace, &mut engine, false);
+        run.watch(stage);
+        Ok(Self::of_run(trace, run, also))
+    }
+
     /// What a system does with a trace. `also` looks at every item too.
     pub fn of(
         trace: &Trace,
         system: &mut dyn System,
         also: &mut dyn FnMut(&Observation<'_>),
     ) -> Self {
+        Self::of_run(trace, Run::new(trace, system, false), also)
+    }
+
+    fn of_run(trace: &Trace, mut run: Run<'_>, also: &mut dyn FnMut(&Observation<'_>)) -> Self {
         let initial = trace.plan.watermark.as_ref().map_or(EventTime::MIN, |it| it.initial);
         let last = Last { watermark: initial, candidate: EventTime::MIN, ..Last::default() };
         let mut history = Self { last, ..Self::default() };
-        let mut run = Run::new(trace, system, false);
         while let Some(step) = run.step() {
             match step {
                 Err(violation) => {
@@ -149,12 +175,18 @@ impl History {
         for step in &seen.output.steps {
             if before < step.watermark {
                 before = step.watermark;
+                // Of several inputs each has a candidate: that of the watermark is what is meant.
+                let of_flow = seen.view.sources.map(Sources::in_force);
+                let of_flow = of_flow.filter(|it| it.watermark == step.watermark);
                 self.rises.push(Rise {
                     item: id,
                     step: step.step,
                     watermark: step.watermark,
-                    candidate: step.candidate,
-                    shown_by: shown_by(seen.view.members, step.candidate, id),
+                    candidate: of_flow.map_or(step.candidate, |it| it.candidate),
+                    shown_by: match of_flow {
+                        Some(it) => it.set_by.filter(|it| *it <= id),
+                        None => shown_by(seen.view.members, step.candidate, id),
+                    },
                     flushed: !seen.view.members.iter().any(Member::counts),
                 });
             }
@@ -166,7 +198,19 @@ impl History {
         if self.holders.last().is_none_or(|it| it.1 != holder) {
             self.holders.push((id, holder));
         }
+        if let Some(sources) = seen.view.sources {
+            let lines = lines::of(sources, seen.trace);
+            if self.lines.last().is_none_or(|it| it.1 != lines) {
+                self.lines.push((id, lines));
+            }
+        }
         let view = &seen.view;
+        if !seen.output.stages.is_empty() {
+            self.last.held.clear();
+            let step = seen.output.stages.last().map(|it| it.step);
+            let of_last = seen.output.stages.iter().filter(|it| Some(it.step) == step);
+            self.last.held.extend(of_last.map(|it| it.state_rows));
+        }
         self.last.members.clear();
         self.last.members.extend_from_slice(view.members);
         self.last = Last {
@@ -177,6 +221,8 @@ impl History {
             arrivals_queued: view.arrivals_queued,
             groups: view.groups,
             oldest_end: view.oldest_end,
+            held: std::mem::take(&mut self.last.held),
+            blocked: view.sources.map_or_else(Vec::new, lines::blocked),
             stopped: view.stopped,
         };
     }
@@ -211,6 +257,11 @@ impl History {
     /// The rise to a value, or the last one below it.
     pub fn rise_to(&self, watermark: EventTime) -> Option<&Rise> {
         self.rises.iter().rfind(|it| it.watermark <= watermark)
+    }
+
+    /// The lines of a flow as they stood after an item.
+    pub fn lines_at(&self, item: ItemId) -> &[LineOf] {
+        self.lines.iter().rfind(|it| it.0 <= item).map_or(&[], |it| &it.1)
     }
 
     /// The step in which a window closed, with the item that ended it.

@@ -4,6 +4,8 @@
 //! Invariant: the proof is two runs, one with the saving value and one a millisecond below it.
 
 use super::history::History;
+use super::lines::LineOf;
+use super::push::with_delay;
 use super::{ExplainError, Quoted, WindowText, clock_at, rule_name};
 use crate::golden;
 use crate::shrink::place::Place;
@@ -44,6 +46,8 @@ pub struct RowStory {
     pub cause: Option<&'static str>,
     /// What the two spans of `needs` set: `delay` or `fallback`.
     pub setting: &'static str,
+    /// The input (and column) whose delay it is, where the plan has several.
+    pub on: String,
     /// The smallest value that keeps one window more than were kept, and the smallest that keeps all.
     pub needs: Option<(Span, Span)>,
     /// What was tried.
@@ -117,6 +121,7 @@ pub fn row(trace: &Trace, item: ItemId) -> Result<RowStory, ExplainError> {
         rule: trace.plan.operator.as_ref().map_or("", |it| rule_name(it.late)),
         cause: None,
         setting: "delay",
+        on: String::new(),
         needs: None,
         trials: Vec::new(),
     };
@@ -129,7 +134,7 @@ pub fn row(trace: &Trace, item: ItemId) -> Result<RowStory, ExplainError> {
     };
     let Some(operator) = &trace.plan.operator else {
         if let Some(late) = &late {
-            story.judge_stage(trace, late);
+            story.judge_stage(trace, &history, late);
         }
         return Ok(story);
     };
@@ -170,10 +175,24 @@ impl RowStory {
     }
 
     /// What a stage of a flow compared, and what would have kept the row.
-    fn judge_stage(&mut self, trace: &Trace, late: &LateRow) {
+    fn judge_stage(&mut self, trace: &Trace, history: &History, late: &LateRow) {
         self.because = format!("The stage says: {}.", golden::late_line(trace, late));
         self.cause = Some(late.cause.name());
         self.want(late.saving);
+        let Some((_, all)) = self.needs else { return };
+        let gave = |it: &&LineOf| it.gave(&late.in_force);
+        let line = history.lines.iter().rev().flat_map(|it| it.1.iter().filter(gave)).next();
+        self.on = line.map_or_else(String::new, |it| it.name(trace));
+        let line = line.and_then(|it| Some((it.input, it.mark?.0)));
+        let of = late.windows_lost + late.windows_kept;
+        for value in [all, all - Span(1)].into_iter().filter(|it| Span::ZERO <= *it) {
+            let changed = match (self.setting, line) {
+                ("delay", Some(line)) => with_delay(trace, line, value),
+                ("delay", None) => return,
+                _ => Place::Behind.with(trace, value.0),
+            };
+            self.try_plan(&changed, late.id, value, of);
+        }
     }
 
     fn want(&mut self, saving: Saving) {
@@ -248,16 +267,20 @@ impl RowStory {
             if value < Span::ZERO {
                 continue;
             }
-            let changed = place.with(trace, value.0);
-            let Ok(history) = History::of_engine(&changed, &mut |_| {}) else { continue };
             let of = u32::try_from(self.windows.len()).unwrap_or(u32::MAX);
-            let kept = match history.fates.get(&item).map(|it| it.fate) {
-                None | Some(Fate::CountedNotAdvancing) => of,
-                Some(Fate::Late(it)) => it.windows_kept,
-                Some(_) => 0,
-            };
-            self.trials.push(Trial { value, kept, of });
+            self.try_plan(&place.with(trace, value.0), item, value, of);
         }
+    }
+
+    /// Runs the trace under another plan.
+    fn try_plan(&mut self, changed: &Trace, item: ItemId, value: Span, of: u32) {
+        let Ok(history) = History::of_engine(changed, &mut |_| {}) else { return };
+        let kept = match history.fates.get(&item).map(|it| it.fate) {
+            None | Some(Fate::CountedNotAdvancing) => of,
+            Some(Fate::Late(it)) => it.windows_kept,
+            Some(_) => 0,
+        };
+        self.trials.push(Trial { value, kept, of });
     }
 }
 
@@ -384,13 +407,17 @@ impl RowStory {
             };
         };
         let what = self.setting;
+        let on = match self.on.as_str() {
+            "" => String::new(),
+            name => format!(" on {name}"),
+        };
         if self.fate == "counted" {
             if all <= Span::ZERO || self.trials.is_empty() {
                 return writeln!(f, "It needs no {what} at all.");
             }
             writeln!(f, "It needs a {what} of at least {}.", SpanText(all))?;
         } else {
-            writeln!(f, "A {what} of {} would have kept all of it.", SpanText(all))?;
+            writeln!(f, "A {what} of {}{on} would have kept all of it.", SpanText(all))?;
             if one != all {
                 writeln!(f, "One of {} would have kept one window more.", SpanText(one))?;
             }
@@ -400,7 +427,7 @@ impl RowStory {
             let (kept, of) = (it.kept, it.of);
             writeln!(
                 f,
-                "Tried: with a {what} of {value} it is counted into {kept} of {of} windows."
+                "Tried: with a {what} of {value}{on} it is counted into {kept} of {of} windows."
             )?;
         }
         Ok(())

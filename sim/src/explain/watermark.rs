@@ -6,15 +6,23 @@
 //!
 //! Invariant: a remedy is listed with what the watermark was after it had been tried.
 
+mod flow;
+#[cfg(test)]
+mod tests;
+
+pub use flow::{LineStanding, StageStanding};
+
 use super::history::History;
+use super::push::evaluate_again;
 use super::{ExplainError, Quoted};
 use crate::trace::time_text::{SpanText, TimeText};
 use crate::trace::{Item, Trace};
-use plimsoll_engine::plan::{AllIdle, GeneratorPlan, IdlePlan, Rejoin, Trigger};
+use plimsoll_engine::plan::{AllIdle, GeneratorPlan, IdlePlan, Rejoin};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
 use plimsoll_engine::watermark::member::{Member, MemberState};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why the watermark stands where it stands, at the end of a trace.
@@ -50,6 +58,12 @@ pub struct WatermarkStory {
     pub oldest_end: Option<EventTime>,
     /// Rows and heartbeats that wait for a step.
     pub arrivals_queued: u64,
+    /// How the watermarks of several inputs become one; `None` for a plan without stages.
+    pub policy: Option<&'static str>,
+    /// The watermarks of the inputs of a flow.
+    pub lines: Vec<LineStanding>,
+    /// What the stages of a flow hold.
+    pub stages: Vec<StageStanding>,
     /// What would move it, tried.
     pub remedies: Vec<Remedy>,
 }
@@ -100,6 +114,7 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
         .then(|| history.holders.last().and_then(|it| it.1))
         .flatten()
         .filter(|_| last.watermark != EventTime::MAX);
+    let heard = heard(trace);
     let mut story = WatermarkStory {
         watermark: plan.map(|_| last.watermark),
         candidate: last.candidate,
@@ -110,25 +125,65 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
         rose_at: rise.and_then(|it| Quoted::of(trace, it.item)),
         shown_by: rise.and_then(|it| it.shown_by).and_then(|it| Quoted::of(trace, it)),
         forgotten: forgotten.and_then(|it| Some((Quoted::of(trace, it.0)?, it.1))),
-        partitions: last.members.iter().map(|it| standing(trace, it, last.now)).collect(),
+        partitions: last.members.iter().map(|it| standing(trace, it, last.now, &heard)).collect(),
         held_by: held_by.map(|it| it.0),
         holder: held_by.map(|it| trace.partition_text(it).to_string()),
         held_since: held_by.and(history.holders.last()).and_then(|it| Quoted::of(trace, it.0)),
         oldest_end: last.oldest_end,
         arrivals_queued: last.arrivals_queued,
+        policy: None,
+        lines: Vec::new(),
+        stages: Vec::new(),
         remedies: Vec::new(),
     };
-    if plan.is_some() && !last.stopped && last.watermark != EventTime::MAX {
+    if let Some(flow) = &trace.plan.flow {
+        flow::fill(&mut story, trace, flow, &history);
+    }
+    if plan.is_some() && !last.stopped && is_open(&story) {
+        let held_by = story.held_by.map(PartitionId);
         let holder = held_by.and_then(|it| last.members.iter().find(|m| m.partition == it));
         if let Some(holder) = holder {
             story.try_idleness(trace, holder);
         }
-        story.try_rows(trace, holder.map(|it| it.partition));
+        match &trace.plan.flow {
+            Some(flow) => flow::try_all(&mut story, trace, flow, &history),
+            None => story.try_rows(trace, holder.map(|it| it.partition)),
+        }
     }
     Ok(story)
 }
 
-fn standing(trace: &Trace, member: &Member, now: ProcTime) -> Standing {
+/// Whether there is a watermark that can still move.
+fn is_open(story: &WatermarkStory) -> bool {
+    story.watermark.is_some_and(|it| it != EventTime::MAX)
+}
+
+/// When a row or heartbeat of each partition came last. An engine need not remember it where silence
+/// means nothing.
+fn heard(trace: &Trace) -> BTreeMap<PartitionId, ProcTime> {
+    let (mut now, mut heard) = (trace.clock, BTreeMap::new());
+    for item in &trace.items {
+        match item {
+            Item::Tick(span) => now = now.max(now + *span),
+            Item::Row(row) => {
+                heard.insert(row.partition, now);
+            }
+            Item::Heartbeat { partition, .. } => {
+                heard.insert(*partition, now);
+            }
+            _ => {}
+        }
+    }
+    heard
+}
+
+fn standing(
+    trace: &Trace,
+    member: &Member,
+    now: ProcTime,
+    heard: &BTreeMap<PartitionId, ProcTime>,
+) -> Standing {
+    let last_heard = heard.get(&member.partition).copied().unwrap_or(member.last_activity);
     Standing {
         partition: member.partition.0,
         name: trace.partition_text(member.partition).to_string(),
@@ -139,8 +194,8 @@ fn standing(trace: &Trace, member: &Member, now: ProcTime) -> Standing {
             MemberState::Idle => "idle",
             MemberState::Finished => "finished",
         },
-        last_heard: member.last_activity,
-        silent: now.since(member.last_activity),
+        last_heard,
+        silent: now.since(last_heard),
         shown_by: member.max_set_by.map(|it| it.0),
     }
 }
@@ -148,7 +203,8 @@ fn standing(trace: &Trace, member: &Member, now: ProcTime) -> Standing {
 impl WatermarkStory {
     /// The longest idle timeout under which the holder is left out by now.
     fn try_idleness(&mut self, trace: &Trace, holder: &Member) {
-        let timeout = self.now.since(holder.last_activity) - Span(1);
+        let standing = self.partitions.iter().find(|it| it.partition == holder.partition.0);
+        let timeout = standing.map_or(Span::ZERO, |it| it.silent) - Span(1);
         if timeout < Span::ZERO {
             return;
         }
@@ -214,20 +270,15 @@ impl WatermarkStory {
         let Ok(history) = History::of_engine(changed, &mut |_| {}) else { return };
         let (watermark, oldest_end) = (history.last.watermark, history.last.oldest_end);
         if self.watermark.is_some_and(|it| it < watermark) {
-            self.remedies.push(Remedy { change, watermark, oldest_end });
+            self.add(Remedy { change, watermark, oldest_end });
         }
     }
 }
 
-/// Lets steps pass until what is there counts for everything: for each lag one, and one to see it.
-fn evaluate_again(trace: &mut Trace) {
-    let step = match trace.plan.trigger {
-        Trigger::Row => Item::Probe,
-        Trigger::Interval(span) => Item::Tick(span),
-        Trigger::Batch | Trigger::Once | Trigger::AvailableNow(_) => Item::Batch,
-    };
-    trace.items.push(Item::Probe); // Idleness is judged at ticks only.
-    trace.items.extend([step; 3]);
+/// The trace, with steps in which what is there counts.
+fn evaluated(mut trace: Trace) -> Trace {
+    evaluate_again(&mut trace);
+    trace
 }
 
 /// The trace with rows at its end.
@@ -255,7 +306,11 @@ impl fmt::Display for WatermarkStory {
                 writeln!(f, "The watermark is {}.", TimeText(w))?;
                 let (c, d) = (TimeText(self.candidate), SpanText(self.delay));
                 let what = if self.per_partition { "slowest partition" } else { "largest time" };
-                writeln!(f, "The {what} stands at {c}; the delay of {d} is taken off.")?;
+                match self.lines.len() {
+                    0 => writeln!(f, "The {what} stands at {c}; the delay of {d} is taken off.")?,
+                    1 => writeln!(f, "It is {c} less the delay of {d}.")?,
+                    _ => {}
+                }
                 if self.candidate - self.delay < w {
                     let kept = if self.has_fallback { "the clock or an item" } else { "an item" };
                     writeln!(
@@ -265,6 +320,7 @@ impl fmt::Display for WatermarkStory {
                 }
             }
         }
+        self.lines_text(f)?;
         if let Some(it) = &self.rose_at {
             match self.shown_by.as_ref().filter(|by| *by != it) {
                 Some(by) => writeln!(f, "It last rose at {it}; {by} showed the value.")?,
@@ -275,30 +331,43 @@ impl fmt::Display for WatermarkStory {
             let stood = TimeText(*stood);
             writeln!(f, "It had stood at {stood}; the restart at {restart} forgot that.")?;
         }
+        let width = self.partitions.iter().map(|it| it.name.len()).max().unwrap_or(0).max(9);
         if !self.partitions.is_empty() {
             writeln!(
                 f,
-                "  {:<9} {:<16} {:<12} {:<10} last heard",
+                "  {:<width$} {:<16} {:<12} {:<10} last heard",
                 "partition", "maximum", "state", "silent"
             )?;
         }
         for it in &self.partitions {
-            let (p, max) = (&it.name, TimeText(it.max).to_string());
+            let p = &it.name;
+            let max = match it.max {
+                EventTime::MIN if it.state == "finished" => "-".to_owned(),
+                max => TimeText(max).to_string(),
+            };
             let silent = SpanText(it.silent).to_string();
             let heard = TimeText(EventTime(it.last_heard.0));
             let holds =
                 if self.held_by == Some(it.partition) { "  holds the watermark" } else { "" };
-            writeln!(f, "  {p:<9} {max:<16} {:<12} {silent:<10} {heard}{holds}", it.state)?;
+            writeln!(f, "  {p:<width$} {max:<16} {:<12} {silent:<10} {heard}{holds}", it.state)?;
         }
         if let (Some(by), Some(since)) = (&self.holder, &self.held_since) {
-            writeln!(f, "{by} holds it since {since}.")?;
+            let does = match (self.policy == Some("max"), by.contains(" and ")) {
+                (false, false) => "holds",
+                (false, true) => "hold",
+                (true, false) => "gives",
+                (true, true) => "give",
+            };
+            writeln!(f, "{by} {does} it since {since}.")?;
         }
+        self.holders_text(f)?;
         if 0 < self.arrivals_queued {
             writeln!(f, "{} rows and heartbeats wait for a step.", self.arrivals_queued)?;
         }
         if let Some(end) = self.oldest_end {
             writeln!(f, "The earliest open window ends at {}.", TimeText(end))?;
         }
+        self.stages_text(f)?;
         if !self.remedies.is_empty() {
             writeln!(f, "What would move it (tried):")?;
         }

@@ -1,5 +1,5 @@
-//! What a window holds: the rows that are in it, those that it lost, what closed it, and what is
-//! known about its figure.
+//! What a window of the plain query holds: the rows that are in it, those that it lost, what closed it,
+//! and what is known about its figure.
 //!
 //! A figure that a watermark closed is a guess: a row that is dropped for the window later refutes
 //! it, and the figure does not change (semantics 15).
@@ -90,9 +90,6 @@ pub fn window(
     key: Option<&str>,
 ) -> Result<WindowStory, ExplainError> {
     let (plan, _) = CheckedPlan::new(trace.plan.clone()).map_err(ExplainError::Plan)?;
-    if trace.plan.flow.is_some() {
-        return Err(ExplainError::Stages);
-    }
     let operator = trace.plan.operator.as_ref().ok_or(ExplainError::NoWindows)?;
     let column = plan.window_column().ok_or(ExplainError::NoWindows)?;
     let window = window_at(operator, start)?;

@@ -44,6 +44,18 @@ pub(super) fn late(trace: &Trace, who: &str, late: &LateRow) -> String {
     )
 }
 
+/// What a stage of a flow compared with the watermark, such as ` behind 10:10:00`. `cells` are those of
+/// the row as the stage has them.
+pub(crate) fn compared(
+    trace: &Trace,
+    stage: usize,
+    side: usize,
+    row: &LateRow,
+    cells: &[Option<i64>],
+) -> String {
+    Judge::at(trace, stage, side, cells.len()).compared(row, Some(cells))
+}
+
 /// Where the watermark that judged comes from.
 fn set_by(late: &LateRow) -> String {
     let it = &late.in_force;

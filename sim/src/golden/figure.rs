@@ -71,7 +71,7 @@ pub(super) fn key(
 }
 
 /// A value of a column of this kind. A code without a text is the mistake of a system under test, and is shown.
-pub(super) fn cell(trace: &Trace, kind: ColumnKind, value: Option<i64>) -> String {
+pub(crate) fn cell(trace: &Trace, kind: ColumnKind, value: Option<i64>) -> String {
     let Some(value) = value else { return "-".to_owned() };
     match kind {
         ColumnKind::Integer => value.to_string(),

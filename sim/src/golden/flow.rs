@@ -45,7 +45,7 @@ fn kind(note: &EmissionNote) -> String {
 }
 
 /// ` k=a v=1`: every column, each with a blank before it.
-fn cells(trace: &Trace, schema: &Schema, cell: impl Fn(usize) -> Option<i64>) -> String {
+pub(crate) fn cells(trace: &Trace, schema: &Schema, cell: impl Fn(usize) -> Option<i64>) -> String {
     let columns = &schema.columns;
     let mut text = String::new();
     let mut at = 0;

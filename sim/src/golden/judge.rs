@@ -46,6 +46,13 @@ impl Judge {
         }
     }
 
+    /// A stage of a flow, that is handed this many columns.
+    pub(super) fn at(trace: &Trace, stage: usize, side: usize, columns: usize) -> Self {
+        let columns: Vec<usize> = (0..columns).collect();
+        let stage = trace.plan.flow.as_ref().and_then(|it| it.stages.get(stage));
+        stage.map_or_else(Self::default, |it| Self::of_stage(it, &columns, side))
+    }
+
     fn of_flow(flow: &Flow, columns: usize, side: usize) -> Self {
         // For each column here the input's.
         let mut columns: Vec<usize> = (0..columns).collect();

@@ -17,6 +17,7 @@ use plimsoll_engine::time::{EventTime, ProcTime};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Slot {
     Arrival,
+    Input,
     Partition,
     Cell(usize),
 }
@@ -46,6 +47,8 @@ pub(super) struct Cells {
     pub(super) partitions: Dictionary,
     pub(super) unit: Unit,
     pub(super) arrival_unit: Unit,
+    /// The names of inputs; empty where there is one.
+    pub(super) inputs: Vec<String>,
     schema: Schema,
     pub(super) event: usize,
     /// One per column of the schema; only those of time columns are used.
@@ -61,7 +64,8 @@ impl Cells {
         let cells = cells.filter_map(|(ix, it)| Some((Slot::Cell(ix), it.as_ref()?)));
         let arrival = options.arrival.iter().map(|it| (Slot::Arrival, it));
         let partition = options.partition.iter().map(|it| (Slot::Partition, it));
-        let wanted = cells.chain(arrival).chain(partition);
+        let input = options.input.iter().map(|it| (Slot::Input, &it.column));
+        let wanted = cells.chain(arrival).chain(input).chain(partition);
         let mut partitions = Dictionary::default();
         if options.partition.is_none() {
             partitions.code("all");
@@ -72,6 +76,7 @@ impl Cells {
             partitions,
             unit: options.unit,
             arrival_unit: options.arrival_unit,
+            inputs: options.input.as_ref().map_or_else(Vec::new, |it| it.names.clone()),
             schema: options.schema.clone(),
             event: options.event.0,
             units: vec![options.unit; columns],
@@ -101,9 +106,23 @@ impl Cells {
             Slot::Arrival => time(&mut self.arrival_unit, field).map(|it| {
                 row.arrival = it.map(ProcTime);
             }),
-            Slot::Partition => text(field).map(|it| {
+            Slot::Input => self.input(field).map(|it| {
+                row.partition = PartitionId::of(it, 0, row.partition.number());
+            }),
+            Slot::Partition => text(field).and_then(|it| {
                 let code = self.partitions.code(it.unwrap_or(""));
-                row.partition = PartitionId(u32::try_from(code).unwrap_or(u32::MAX));
+                let code = u32::try_from(code).unwrap_or(u32::MAX);
+                row.partition = match (self.inputs.is_empty(), PartitionId::NUMBER_MAX < code) {
+                    (true, _) => PartitionId(code),
+                    (false, false) => PartitionId::of(row.partition.input() as u32, 0, code),
+                    (false, true) => {
+                        return Err(format!(
+                            "one of at most {} partitions",
+                            PartitionId::NUMBER_MAX
+                        ));
+                    }
+                };
+                Ok(())
             }),
             Slot::Cell(ix) => match self.schema.columns[ix].kind {
                 ColumnKind::Time => time(&mut self.units[ix], field).map(|it| row.cells[ix] = it),
@@ -126,6 +145,16 @@ impl Cells {
             let column = self.wanted[wanted].source.clone();
             RecordingError::Cell { line: row.line, column, expected, found }
         })
+    }
+}
+
+impl Cells {
+    /// The number of the input that is named.
+    fn input(&self, field: Field<'_>) -> Result<u32, String> {
+        let expected = || format!("an input of the plan ({})", self.inputs.join(", "));
+        let Field::Text(name) = field else { return Err(expected()) };
+        let at = self.inputs.iter().position(|it| it == name.trim());
+        at.and_then(|it| u32::try_from(it).ok()).ok_or_else(expected)
     }
 }
 

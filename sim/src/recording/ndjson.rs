@@ -93,8 +93,9 @@ fn all_there(
 ) -> Result<(), RecordingError> {
     let missing = cells.wanted.iter().find(|it| {
         let needed = match it.slot {
-            Slot::Arrival | Slot::Partition => true,
-            Slot::Cell(ix) => ix == cells.event,
+            Slot::Arrival | Slot::Input | Slot::Partition => true,
+            // Each of several inputs may have a time of its own.
+            Slot::Cell(ix) => ix == cells.event && cells.inputs.is_empty(),
         };
         needed && !object.contains_key(&it.source)
     });

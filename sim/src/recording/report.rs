@@ -13,7 +13,7 @@ use plimsoll_engine::output::{
     Completeness, EmissionNote, Emissions, Firing, FiringKind, FiringReason,
 };
 use plimsoll_engine::plan::{Aggregate, Plan, WindowPlan};
-use plimsoll_engine::row::{ColumnIx, ColumnKind, Dictionary, ItemId};
+use plimsoll_engine::row::{ColumnIx, ColumnKind, Dictionary, ItemId, PartitionId};
 use plimsoll_engine::state::layout::Value;
 use plimsoll_engine::time::{EventTime, Span};
 use serde::Serialize;
@@ -177,6 +177,19 @@ impl Report<'_> {
         }
     }
 
+    /// A partition by the name that the recording gives it; of several inputs with its input.
+    fn partition(&self, it: PartitionId) -> String {
+        let inputs = self.plan.flow.as_ref().map_or(&[][..], |it| &it.inputs);
+        if inputs.len() < 2 {
+            return self.partitions.text(i64::from(it.0)).unwrap_or_default().to_owned();
+        }
+        let input = inputs.get(it.input()).map_or("?", |it| it.name.as_str());
+        match self.partitions.text(i64::from(it.number())) {
+            Some(name) if 1 < self.partitions.len() => format!("{input}/{name}"),
+            _ => input.to_owned(),
+        }
+    }
+
     /// A late row. `line` leads from an item to its line.
     pub fn late(&self, late: &LateRow, line: impl Fn(ItemId) -> u64) -> LateLine {
         let (delay, fallback) = match late.saving {
@@ -184,10 +197,9 @@ impl Report<'_> {
             Saving::Fallback { smallest, .. } => (None, Some(smallest.0)),
             Saving::Nothing => (None, None),
         };
-        let partition = self.partitions.text(i64::from(late.partition.0));
         LateLine {
             line: line(late.id),
-            partition: partition.unwrap_or_default().to_owned(),
+            partition: self.partition(late.partition),
             time_ms: late.time.0,
             watermark_ms: late.in_force.watermark.0,
             set_by_line: late.in_force.set_by.map(line),

@@ -133,6 +133,7 @@ impl System for Engine {
             oldest_end: self.job.oldest_end(),
             stopped: self.job.stopped(),
             paused: self.paused(),
+            sources: self.job.sources(),
         }
     }
 }

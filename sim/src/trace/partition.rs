@@ -56,7 +56,7 @@ impl fmt::Display for PartitionText<'_> {
 
 /// A task as traces print it: `t1`, `left/t1`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TaskText<'a> {
+pub(crate) struct TaskText<'a> {
     inputs: &'a [InputPlan],
     input: usize,
     task: usize,
@@ -64,7 +64,7 @@ pub(super) struct TaskText<'a> {
 
 impl<'a> TaskText<'a> {
     /// Under a plan.
-    pub(super) fn new(plan: &'a Plan, input: usize, task: usize) -> Self {
+    pub(crate) fn new(plan: &'a Plan, input: usize, task: usize) -> Self {
         Self { inputs: plan.flow.as_ref().map_or(&[], |it| &it.inputs), input, task }
     }
 }

@@ -62,6 +62,11 @@ impl Curve {
         (self.needs.len() - self.needs.partition_point(|it| *it <= delay.0)) as u64
     }
 
+    /// The largest delay that saves a row; rows that none saves have the largest number there is.
+    pub(super) fn largest_finite(&self) -> Option<i64> {
+        self.needs.iter().rev().find(|it| **it != i64::MAX).copied()
+    }
+
     /// The smallest delay that loses at most so many rows.
     pub fn smallest_delay(&self, lost: u64) -> Span {
         let lost = usize::try_from(lost).unwrap_or(usize::MAX);

@@ -34,7 +34,7 @@ const ROUND: [Span; 22] = [
 ];
 
 /// Round delays from a hundredth of `largest` up to it.
-fn round(largest: Span) -> impl Iterator<Item = Span> {
+pub(super) fn round(largest: Span) -> impl Iterator<Item = Span> {
     ROUND.into_iter().filter(move |it| largest.0 / 100 <= it.0 && *it < largest)
 }
 

@@ -9,7 +9,7 @@
 
 use crate::late::InForce;
 use crate::output::IgnoredWhy;
-use crate::plan::flow::Flow;
+use crate::plan::flow::{Flow, Mark};
 use crate::plan::levels::LevelsPlan;
 use crate::plan::{Guard, Plan};
 use crate::row::{ItemId, PartitionId, RowBatch};
@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct Leveled {
     levels: Levels,
-    /// The time column of each input.
-    columns: Vec<Option<usize>>,
+    /// The watermark of each input.
+    marks: Vec<Option<Mark>>,
     guard: Option<Guard>,
     /// Rows taken from each partition: the offset to read on from.
     rows: BTreeMap<PartitionId, u64>,
@@ -50,11 +50,10 @@ impl Leveled {
     pub fn new(plan: &Plan, flow: &Flow) -> Option<Self> {
         let levels = flow.levels.as_ref()?;
         let guard = plan.watermark.as_ref().and_then(|it| it.guard);
-        let marks = flow.inputs.iter().map(|it| it.marks.first());
-        let columns = marks.map(|it| it.map(|it| it.column.0)).collect();
+        let marks = flow.inputs.iter().map(|it| it.marks.first().copied()).collect();
         let levels = Levels::new(levels, &delays(flow), ProcTime(0));
         let (rows, waiting) = (BTreeMap::new(), Waiting::default());
-        Some(Self { levels, columns, guard, rows, waiting })
+        Some(Self { levels, marks, guard, rows, waiting })
     }
 
     /// The clock starts.
@@ -144,6 +143,15 @@ impl Leveled {
         shown - self.levels.delay(partition.input())
     }
 
+    /// The watermark of an input.
+    pub fn mark(&self, input: usize) -> Option<Mark> {
+        self.marks.get(input).copied().flatten()
+    }
+
+    fn column(&self, partition: PartitionId) -> Option<usize> {
+        self.mark(partition.input()).map(|it| it.column.0)
+    }
+
     /// What the guard says of a row.
     pub fn guard(
         &self,
@@ -151,7 +159,7 @@ impl Leveled {
         cells: impl Fn(usize) -> Option<i64>,
         at: ProcTime,
     ) -> GuardVerdict {
-        let time = self.columns[partition.input()].and_then(cells);
+        let time = self.column(partition).and_then(cells);
         time.map_or(GuardVerdict::Pass, |it| guard::judge(self.guard, EventTime(it), at))
     }
 
@@ -163,7 +171,7 @@ impl Leveled {
         null: Option<i64>,
         id: ItemId,
     ) {
-        let Some(column) = self.columns[partition.input()] else { return };
+        let Some(column) = self.column(partition) else { return };
         if let Some(time) = cells(column).or(null) {
             self.levels.observe(partition, EventTime(time), id);
         }

@@ -74,6 +74,11 @@ impl Task {
         self.idle
     }
 
+    /// Whether it is kept from writing.
+    pub const fn is_pressed(&self) -> bool {
+        self.pressed
+    }
+
     /// Whether its last partition has ended.
     pub const fn has_ended(&self) -> bool {
         self.ended

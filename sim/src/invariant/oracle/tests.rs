@@ -163,6 +163,7 @@ fn changed(at: u64, change: impl Fn(&mut Shown)) -> Option<Violation> {
             oldest_end: None,
             stopped: shown.stopped,
             paused: 0,
+            sources: None,
         };
         let seen = Observation { trace: &trace, id, item, output: &shown.output, view };
         let verdict = agreement.observe(&seen);

@@ -30,7 +30,7 @@ pub(super) struct Doctored<'a> {
 impl<'a> Doctored<'a> {
     pub(super) fn new(trace: &Trace, doctor: Doctor<'a>) -> Self {
         let engine = Engine::new(trace, 1).expect("a plan without refusals");
-        let view = View { members: &[], ..engine.view(true) };
+        let view = View { members: &[], sources: None, ..engine.view(true) };
         let shown = Shown { call: 0, members: Vec::new(), view };
         Self { engine, doctor, shown }
     }
@@ -38,7 +38,7 @@ impl<'a> Doctored<'a> {
     fn look(&mut self) {
         let view = self.engine.view(true);
         self.shown.members = view.members.to_vec();
-        self.shown.view = View { members: &[], ..view };
+        self.shown.view = View { members: &[], sources: None, ..view };
     }
 
     fn after(&mut self, out: &mut Output) {
