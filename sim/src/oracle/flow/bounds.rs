@@ -34,6 +34,9 @@ pub(super) struct Given {
 }
 
 impl Given {
+    /// Nobody is judged and nothing goes.
+    pub(super) const NOBODY: Self = Self { late: Values::NOTHING, evict: Values::NOTHING };
+
     /// The end of input: nobody is judged and everything goes.
     pub(super) const END: Self = {
         let (least, most) = (EventTime::MIN, EventTime::MAX);
@@ -65,6 +68,7 @@ impl Chained {
         }
         let evicts = along(flow, given.evict);
         let lates = match flow.chain {
+            _ if given == Given::NOBODY => along(flow, given.late),
             Chain::Same => along(flow, given.late),
             Chain::Previous => {
                 let first = along(flow, given.late);

@@ -11,16 +11,18 @@
 //!
 //! Invariant: no w and no W ever falls. Source: semantics 2.7.
 
+use super::levels::Levels;
 use super::stage::Row;
 use crate::oracle::members::Members;
 use crate::oracle::schedule::Queued;
 use crate::oracle::watermark::Watermark;
 use crate::trace::{Item, RowItem, Trace};
 use plimsoll_engine::output::{EmissionKind, IgnoredWhy};
-use plimsoll_engine::plan::flow::{Filter, Flow, NullTime, Policy};
+use plimsoll_engine::plan::flow::{Filter, Flow, InputPlan, NullTime, Policy};
 use plimsoll_engine::plan::{Guard, GuardAction, Plan};
 use plimsoll_engine::row::{ColumnKind, ItemId, PartitionId};
-use plimsoll_engine::time::{EventTime, ProcTime};
+use plimsoll_engine::time::{EventTime, ProcTime, Span};
+use plimsoll_engine::watermark::member::Adoption;
 
 use super::expected::FlowFate;
 
@@ -73,10 +75,12 @@ pub(super) struct Source {
     guard: Option<Guard>,
     times: Vec<usize>,
     values: Values,
+    /// Where the watermark goes through levels: until the input has ended.
+    levels: Option<Levels>,
 }
 
 impl Source {
-    pub(super) fn new(plan: &Plan, flow: &Flow) -> Self {
+    pub(super) fn new(plan: &Plan, flow: &Flow, start: ProcTime) -> Self {
         let base = plan.watermark.as_ref();
         let generator = base.map(|it| it.generator);
         let inputs = flow.inputs.iter().map(|input| {
@@ -107,24 +111,42 @@ impl Source {
             guard: base.and_then(|it| it.guard),
             times: times.collect(),
             values: Values { all: initial, own: [EventTime::MIN; 2] },
+            levels: flow.levels.as_ref().map(|it| {
+                let delay = |it: &InputPlan| it.marks.first().map_or(Span::ZERO, |it| it.delay);
+                Levels::new(it, flow.inputs.iter().map(delay).collect(), start, initial)
+            }),
         };
         source.values.own = source.own();
         source
     }
 
     /// W and the own w.
-    pub(super) const fn values(&self) -> Values {
-        self.values
+    pub(super) fn values(&self) -> Values {
+        self.levels.as_ref().map_or(self.values, Levels::values)
     }
 
-    /// c of the first mark.
-    pub(super) fn candidate(&self) -> EventTime {
+    pub(super) fn levels(&self) -> &Levels {
+        self.levels.as_ref().expect("only flows with levels ask, before the end")
+    }
+
+    pub(super) fn levels_mut(&mut self) -> &mut Levels {
+        self.levels.as_mut().expect("only flows with levels ask, before the end")
+    }
+
+    /// c of the first mark; `None` where the law leaves it open.
+    pub(super) fn candidate(&self) -> Option<EventTime> {
+        if let Some(it) = &self.levels {
+            return it.candidate();
+        }
         let mut marks = self.inputs.iter().flat_map(|it| &it.marks);
-        marks.next().map_or(self.values.all, |it| it.members.candidate())
+        Some(marks.next().map_or(self.values.all, |it| it.members.candidate()))
     }
 
     /// (c, w) of every mark.
     pub(super) fn marks(&self) -> Vec<(EventTime, EventTime)> {
+        if let Some(it) = &self.levels {
+            return it.marks();
+        }
         let marks = self.inputs.iter().flat_map(|it| &it.marks);
         marks.map(|it| (it.members.candidate(), it.watermark.last().watermark)).collect()
     }
@@ -165,6 +187,48 @@ impl Source {
             mark.watermark.end(cause);
         }
         self.values = Values { all: EventTime::MAX, own: [EventTime::MAX; 2] };
+        self.levels = None;
+    }
+
+    /// Whether an item waits in its source.
+    pub(super) fn waits(&self, it: &Queued) -> bool {
+        let Some(partition) = it.item.partition().filter(|it| it.input() < self.inputs.len())
+        else {
+            return false;
+        };
+        let levels = self.levels();
+        match it.item {
+            Item::Row(_) | Item::Heartbeat { .. } => {
+                !self.inputs[partition.input()].roster.is_finished(partition)
+                    && levels.waits(partition)
+            }
+            Item::Finish(_) => levels.holds(partition),
+            _ => false,
+        }
+    }
+
+    /// It does; a row or heartbeat names its partition.
+    pub(super) fn wait(&mut self, it: Queued) {
+        if let (Some(partition), false) = (it.item.partition(), matches!(it.item, Item::Finish(_)))
+        {
+            self.name(partition, it.arrival);
+        }
+        self.levels_mut().wait(it);
+    }
+
+    fn name(&mut self, partition: PartitionId, at: ProcTime) {
+        self.of(partition).each(|it| it.name(partition, at));
+        if let Some(levels) = &mut self.levels
+            && !levels.has(partition)
+        {
+            levels.join(partition, Adoption::WithoutWatermark);
+        }
+    }
+
+    fn hear(&mut self, partition: PartitionId, time: Option<EventTime>) {
+        if let Some(it) = &mut self.levels {
+            it.hear(partition, time);
+        }
     }
 
     /// Takes an item from the queue.
@@ -207,7 +271,24 @@ impl Source {
             }
             _ => unreachable!("only rows, heartbeats and changes wait in the queue"),
         };
+        if changed.is_ok() {
+            self.change(it.item);
+        }
         changed.map_or_else(Taken::Ignored, |()| Taken::Nothing)
+    }
+
+    /// Levels learn of partitions that change.
+    fn change(&mut self, item: Item) {
+        let Some(levels) = &mut self.levels else { return };
+        match item {
+            Item::Add { partition, adoption } => levels.join(partition, adoption),
+            Item::Move { partition, adoption } if adoption != Adoption::WithWatermark => {
+                levels.join(partition, adoption);
+            }
+            Item::Remove(partition) => levels.leave(partition),
+            Item::Finish(partition) => levels.finish(partition),
+            _ => {}
+        }
     }
 
     fn take_heartbeat(
@@ -223,13 +304,15 @@ impl Source {
         if of.roster.is_finished(partition) {
             return Err(IgnoredWhy::PartitionFinished);
         }
-        of.each(|it| it.name(partition, at));
+        self.name(partition, at);
+        self.hear(partition, None);
         let believed =
             !matches!(future, Some(GuardAction::Reject | GuardAction::CountButNotAdvance));
         if !time.is_legal() || !believed {
             return Err(IgnoredWhy::HeartbeatGuarded);
         }
-        of.each(|it| it.advance(partition, time, id));
+        self.of(partition).each(|it| it.advance(partition, time, id));
+        self.hear(partition, Some(time));
         Ok(())
     }
 
@@ -238,10 +321,9 @@ impl Source {
         if self.of(partition).roster.is_finished(partition) {
             return Taken::Row(partition, FlowFate::AfterFinish);
         }
-        self.of(partition).each(|it| {
-            it.name(partition, at);
-            it.count_row(partition);
-        });
+        self.name(partition, at);
+        self.hear(partition, None);
+        self.of(partition).each(|it| it.count_row(partition));
         let illegal = |it: &usize| cells[*it].is_some_and(|it| !EventTime(it).is_legal());
         if self.times.iter().any(illegal) {
             return Taken::Row(partition, FlowFate::TimeOutOfRange);
@@ -258,9 +340,10 @@ impl Source {
         }
         let advances = future != Some(GuardAction::CountButNotAdvance);
         let null = (self.null == NullTime::Epoch).then_some(0);
-        for (mark, time) in self.of(partition).marks.iter_mut().zip(&shown) {
-            if let Some(time) = time.or(null).filter(|_| advances) {
-                mark.members.advance(partition, EventTime(time), id);
+        for (at, time) in shown.iter().enumerate() {
+            if let Some(time) = time.or(null).filter(|_| advances).map(EventTime) {
+                self.of(partition).marks[at].members.advance(partition, time, id);
+                self.hear(partition, Some(time));
             }
         }
         let (kind, time, pane) = (EmissionKind::Row, EventTime::MIN, 0);
