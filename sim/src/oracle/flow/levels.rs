@@ -28,6 +28,7 @@ pub(super) use due::Due;
 
 use super::source::Values;
 use crate::oracle::schedule::Queued;
+use crate::trace::Item;
 use journal::{Event, Journal, Task, Who};
 use plimsoll_engine::output::IgnoredWhy;
 use plimsoll_engine::plan::levels::LevelsPlan;
@@ -74,7 +75,7 @@ impl Levels {
         let delay = *self.journal.delays.first()?;
         let same = self.journal.delays.iter().all(|it| *it == delay);
         let all = self.journal.last().all.at;
-        same.then_some(if all <= self.initial { EventTime::MIN } else { all + delay })
+        same.then_some(if all < self.initial { EventTime::MIN } else { all + delay })
     }
 
     /// (c, w) of every input.
@@ -115,6 +116,7 @@ impl Levels {
     }
 
     pub(super) fn leave(&mut self, partition: PartitionId) {
+        self.waiting.retain(|it| it.item != Item::Finish(partition));
         self.note(Event::Left(partition));
     }
 
@@ -169,6 +171,12 @@ impl Levels {
         let picture = self.journal.last();
         let own = picture.partitions.get(&partition).is_some_and(|it| it.stopped);
         own || picture.task(Task::of(partition)).is_some_and(|it| it.stopped)
+    }
+
+    /// Whether the end of a partition waits: nothing comes behind it.
+    pub(super) fn ends(&self, partition: PartitionId) -> bool {
+        let is_end = |it: &Queued| it.item == Item::Finish(partition);
+        self.waiting.iter().any(is_end)
     }
 
     /// Whether something of a partition waits.

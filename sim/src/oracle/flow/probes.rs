@@ -5,8 +5,10 @@
 //! that this gave.
 //!
 //! Readings. A row is a `Data` step also where it waits: then nothing is read, and the bounds are those of
-//! a probe. A row or heartbeat that waits names its partition at once. Finishing waits where rows of
-//! its partition do, behind them; adding, removing and moving do not. Rows of a partition that
+//! a probe. A row or heartbeat that waits names its partition at once; a heartbeat that
+//! is not believed does not wait. Finishing waits where something of
+//! its partition does, and nothing comes behind it; adding, removing and moving do not wait, and removing
+//! takes back an end that waits. Rows of a partition that
 //! was taken away meanwhile wait until it is there again and read, or for the `End` step, which reads
 //! all that waits and judges nobody.
 //!
@@ -96,7 +98,8 @@ impl FlowOracle {
         self.go_on(trace, step, it.id, rows, Given { late, evict });
     }
 
-    /// The pass of a step, then one for each item that it resumes.
+    /// The pass of a step; then one for each item that it resumes, as in a step of its own, and one in
+    /// which what they passed leaves.
     fn go_on(
         &mut self,
         trace: &Trace,
@@ -105,14 +108,20 @@ impl FlowOracle {
         rows: Vec<Row>,
         given: Given,
     ) {
+        let resumed = self.source.levels_mut().resume();
+        step.last_pass = resumed.is_empty();
         self.pass(&mut step, id, rows, given);
         self.evicted = given.evict;
-        for it in self.source.levels_mut().resume() {
-            let late = self.source.values();
-            let rows = self.take(trace, &mut step, &[it]);
-            let evict = self.source.values();
-            self.pass(&mut step, it.id, rows, Given { late, evict });
-            self.evicted = evict;
+        if !resumed.is_empty() {
+            for it in resumed {
+                let late = self.source.values();
+                let rows = self.take(trace, &mut step, &[it]);
+                self.pass(&mut step, it.id, rows, Given { late, evict: Values::NOTHING });
+            }
+            let now = self.source.values();
+            step.last_pass = true;
+            self.pass(&mut step, id, Vec::new(), Given { late: now, evict: now });
+            self.evicted = now;
         }
         self.close(step);
     }

@@ -198,11 +198,11 @@ impl Source {
         };
         let levels = self.levels();
         match it.item {
+            Item::Heartbeat { time, .. } if !self.is_believed(time, it.arrival) => false,
             Item::Row(_) | Item::Heartbeat { .. } => {
-                !self.inputs[partition.input()].roster.is_finished(partition)
-                    && levels.waits(partition)
+                !self.has_finished(partition) && levels.waits(partition)
             }
-            Item::Finish(_) => levels.holds(partition),
+            Item::Finish(_) => !self.has_finished(partition) && levels.holds(partition),
             _ => false,
         }
     }
@@ -216,6 +216,12 @@ impl Source {
         self.levels_mut().wait(it);
     }
 
+    /// Whether a partition has nothing more, also where what it said before still waits.
+    fn has_finished(&self, partition: PartitionId) -> bool {
+        let ends = self.levels.as_ref().is_some_and(|it| it.ends(partition));
+        self.inputs[partition.input()].roster.is_finished(partition) || ends
+    }
+
     fn name(&mut self, partition: PartitionId, at: ProcTime) {
         self.of(partition).each(|it| it.name(partition, at));
         if let Some(levels) = &mut self.levels
@@ -223,6 +229,12 @@ impl Source {
         {
             levels.join(partition, Adoption::WithoutWatermark);
         }
+    }
+
+    /// Whether a heartbeat is legal and not from the future.
+    fn is_believed(&self, time: EventTime, at: ProcTime) -> bool {
+        let future = self.future(time, at);
+        time.is_legal() && matches!(future, None | Some(GuardAction::Accept))
     }
 
     fn hear(&mut self, partition: PartitionId, time: Option<EventTime>) {
@@ -234,6 +246,11 @@ impl Source {
     /// Takes an item from the queue.
     pub(super) fn take(&mut self, trace: &Trace, it: &Queued) -> Taken {
         let (id, at) = (it.id, it.arrival);
+        if let Item::Finish(partition) | Item::Move { partition, .. } = it.item
+            && self.levels.as_ref().is_some_and(|it| it.ends(partition))
+        {
+            return Taken::Ignored(IgnoredWhy::PartitionFinished);
+        }
         if let Some(partition) = it.item.partition().filter(|p| self.inputs.len() <= p.input()) {
             return match it.item {
                 Item::Row(_) => Taken::Row(partition, FlowFate::NotApplicable),
@@ -285,7 +302,7 @@ impl Source {
             Item::Move { partition, adoption } if adoption != Adoption::WithWatermark => {
                 levels.join(partition, adoption);
             }
-            Item::Remove(partition) => levels.leave(partition),
+            Item::Remove(partition) if levels.has(partition) => levels.leave(partition),
             Item::Finish(partition) => levels.finish(partition),
             _ => {}
         }
@@ -301,7 +318,7 @@ impl Source {
         let future = self.future(time, at);
         let of = self.of(partition);
         let future = future.filter(|_| !of.marks.is_empty());
-        if of.roster.is_finished(partition) {
+        if self.has_finished(partition) {
             return Err(IgnoredWhy::PartitionFinished);
         }
         self.name(partition, at);
@@ -318,7 +335,7 @@ impl Source {
 
     fn take_row(&mut self, trace: &Trace, row: RowItem, id: ItemId, at: ProcTime) -> Taken {
         let (partition, cells) = (row.partition, trace.cells(row));
-        if self.of(partition).roster.is_finished(partition) {
+        if self.has_finished(partition) {
             return Taken::Row(partition, FlowFate::AfterFinish);
         }
         self.name(partition, at);

@@ -2,7 +2,7 @@
 //!
 //! A partition is paused, and a task blocked, while what is compared is beyond the limit: its watermark as
 //! it was emitted last, or the oldest of the last samples. Asked at every emission, sample and
-//! announcement; but an emission resumes no partition.
+//! announcement; but an emission resumes no partition, and pauses only who came further.
 //!
 //! Readings. Equal is not beyond. A sample is taken of everybody, also of who has shown nothing. With a
 //! drift each sample sets a new limit, whatever was announced. A task is blocked by what was
@@ -31,9 +31,8 @@ impl Journal {
             let tasks = after.tasks.iter().enumerate().flat_map(|(input, tasks)| {
                 tasks.iter().enumerate().map(move |(at, it)| (Task(input, at), it))
             });
-            let ended = |it: Task| self.has_ended(it) && after.members(it).next().is_none();
-            let here = tasks.filter(|it| !it.1.line.idle && it.1.own.is_finite() && !ended(it.0));
-            let slowest = here.map(|it| it.1.own).min();
+            let told = tasks.filter(|it| !it.1.line.idle && it.1.own.is_finite());
+            let slowest = told.filter(|it| !self.has_ended(it.0)).map(|it| it.1.own).min();
             after.limit = slowest.map_or(EventTime::MAX, |it| it + drift);
         }
         self.stop(after, true);
@@ -49,13 +48,17 @@ impl Journal {
                 it.samples.len() == count.max(1) as usize && limit < it.samples[0]
             }
         };
-        for it in after.partitions.values_mut() {
+        let before = self.last();
+        for (who, it) in &mut after.partitions {
+            let moved = before.partitions.get(who).is_none_or(|then| then.own < it.own);
             let stops = match (it.line.idle, self.plan.rules.paused_idle) {
                 (false, _) => beyond(it),
                 (true, PausedIdle::Stays) => it.stopped,
                 (true, PausedIdle::Resumes) => false,
             };
-            it.stopped = stops || it.stopped && !resumes;
+            if resumes || moved && stops {
+                it.stopped = stops;
+            }
         }
         for it in after.tasks.iter_mut().flatten() {
             it.stopped = beyond(it);

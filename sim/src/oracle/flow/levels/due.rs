@@ -49,10 +49,10 @@ impl Journal {
         let partitions = picture.partitions.iter().filter(|it| !it.1.line.idle);
         let partitions = partitions.map(|it| Who::Partition(*it.0));
         let tasks = picture.tasks.iter().enumerate().flat_map(|(input, tasks)| {
-            let not_yet = tasks.iter().enumerate().filter(|it| !it.1.silent);
-            not_yet.map(move |(at, _)| Task(input, at))
+            let awake = tasks.iter().enumerate().filter(|it| !it.1.line.idle);
+            awake.map(move |(at, _)| Task(input, at))
         });
-        let tasks = tasks.filter(|it| !self.has_ended(*it)).map(Who::Task);
+        let tasks = tasks.filter(|it| self.may_fall(*it)).map(Who::Task);
         let left = partitions.chain(tasks).filter_map(|it| self.patience(it, now)).min()?;
         Some(now + Span(left.0.max(0)))
     }

@@ -97,8 +97,8 @@ pub(super) struct Seat {
     pub(super) stopped: bool,
     /// A task that is kept from writing.
     pub(super) pressed: bool,
-    /// A task whose own silence is too long.
-    pub(super) silent: bool,
+    /// A task of which some partition was awake when it emitted last.
+    pub(super) awake: bool,
     /// A task whose partitions say that nothing comes; so does one that never had any.
     pub(super) rests: bool,
 }
@@ -111,7 +111,7 @@ impl Seat {
         samples: Vec::new(),
         stopped: false,
         pressed: false,
-        silent: false,
+        awake: true,
         rests: true,
     };
 }

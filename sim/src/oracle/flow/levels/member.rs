@@ -8,9 +8,9 @@
 //! that of its partitions, since it is there or since its first emission, whatever it reads; it is
 //! idle where its partitions say so and that is too long too (flink-rules 3: the main generator). The
 //! partitions say so where they are idle, before there are any, and under `with_progress` before they
-//! first show anything; of a task that has lost them all, always (`times_out`) or as when it had them
-//! (`frozen`). A task that has ended is asked no more, unless it gets another
-//! partition: then that is read, but the end that was shown is not taken back.
+//! first show anything; of a task that has lost them all, once it is too long (`times_out`) or as when it had
+//! them (`frozen`). A task that has ended is asked no more, until it gets another
+//! partition: then it is like any other, but the end that was shown is not taken back.
 //!
 //! Invariant: only entries since the member joined are looked at. Source: flink-rules 1 and 3, semantics
 //! 14.
@@ -82,7 +82,7 @@ impl Journal {
             seat.quiet = quiet;
             members.push((who, seat.line));
         }
-        if self.has_ended(task) && members.is_empty() {
+        if self.has_ended(task) {
             return;
         }
         let seat = &mut after.tasks[task.0][task.1];
@@ -90,8 +90,11 @@ impl Journal {
         let made = self.made(&self.plan.rules.partitions, before, &members);
         let lost_all = members.is_empty() && self.plan.rules.emptied == Emptied::TimesOut;
         let (quiet, silent) = self.silence(Who::Task(task), at);
-        (seat.quiet, seat.silent) = (quiet, silent);
-        seat.rests = made.idle || lost_all;
+        seat.quiet = quiet;
+        if !members.is_empty() {
+            seat.awake = members.iter().any(|it| !it.1.idle);
+        }
+        seat.rests = made.idle || lost_all && silent;
         seat.own = made.at;
         seat.line = Line { at: seat.line.at.max(made.at), idle: seat.rests && silent };
     }
@@ -132,8 +135,23 @@ impl Journal {
         most - self.delays[partition.input()]
     }
 
+    /// Whether a task would be idle if its own silence were too long.
+    pub(super) fn may_fall(&self, task: Task) -> bool {
+        let picture = self.last();
+        let empty = picture.members(task).next().is_none();
+        let rests = picture.task(task).is_some_and(|it| it.rests);
+        let lost_all = empty && self.plan.rules.emptied == Emptied::TimesOut;
+        (rests || lost_all) && !self.has_ended(task)
+    }
+
     pub(super) fn has_ended(&self, task: Task) -> bool {
-        self.entries.iter().any(|it| it.event == Event::Ended(task))
+        let mut events = self.entries.iter().rev().map(|it| it.event);
+        let last = events.find(|it| match it {
+            Event::Ended(it) => *it == task,
+            Event::Joined { partition, .. } => Task::of(*partition) == task,
+            _ => false,
+        });
+        last == Some(Event::Ended(task))
     }
 
     /// What an emission now finds of a partition, or of a task without one, and whether it is idle.

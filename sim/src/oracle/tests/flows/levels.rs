@@ -61,7 +61,6 @@ fn random_levels(draw: &mut Lcg) -> Plan {
     watermark.effective = Effective::Probe;
     watermark.generator = GeneratorPlan::GlobalMax;
     watermark.fallback = None;
-    watermark.initial = EventTime::MIN;
     plan.trigger = Trigger::Row;
     plan
 }
@@ -133,14 +132,14 @@ fn rare(draw: &mut Lcg, partition: PartitionId, front: i64) -> Item {
 #[test]
 fn levels_agree() {
     let mut tried = Tried::default();
-    for seed in 0..2_000 {
+    for seed in 0..600 {
         let mut draw = Lcg(seed);
         let plan = random_levels(&mut draw);
         let trace = random_items(&mut draw, plan);
         look(&mut tried, seed, &trace);
     }
     let Tried { refused, broken, .. } = tried;
-    assert!(refused.len() < 100, "{} plans were refused: {:?}", refused.len(), refused.first());
+    assert!(refused.len() < 60, "{} plans were refused: {:?}", refused.len(), refused.first());
     let first: Vec<_> = broken.iter().take(14).collect();
     assert!(broken.is_empty(), "{} broken, the first: {first:#?}", broken.len());
 }
