@@ -203,6 +203,11 @@ impl FlowOracle {
         self.source.values().all
     }
 
+    /// Whether the watermark goes through levels, and the operator is told that nothing comes.
+    pub fn is_idle(&self) -> bool {
+        self.source.is_idle()
+    }
+
     /// The clock.
     pub const fn now(&self) -> ProcTime {
         self.now

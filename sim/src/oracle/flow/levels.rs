@@ -70,6 +70,11 @@ impl Levels {
         Values { all: all.max(self.initial), own: own.map(|it| it.max(self.initial)) }
     }
 
+    /// Whether the operator is told that nothing comes.
+    pub(super) fn is_idle(&self) -> bool {
+        self.journal.last().all.idle
+    }
+
     /// c, where all inputs have one delay.
     pub(super) fn candidate(&self) -> Option<EventTime> {
         let delay = *self.journal.delays.first()?;

@@ -125,6 +125,10 @@ impl Source {
         self.levels.as_ref().map_or(self.values, Levels::values)
     }
 
+    pub(super) fn is_idle(&self) -> bool {
+        self.levels.as_ref().is_some_and(Levels::is_idle)
+    }
+
     pub(super) fn levels(&self) -> &Levels {
         self.levels.as_ref().expect("only flows with levels ask, before the end")
     }
