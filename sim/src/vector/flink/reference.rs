@@ -83,9 +83,7 @@ impl Told<'_> {
             }
             Step::Probe => Some(Item::Probe),
             Step::Checkpoint(_) | Step::Restore(_) => None,
-            Step::EndOfInput(partition) => {
-                self.assigned.get(partition).map(|it| Item::Finish(*it))
-            }
+            Step::EndOfInput(partition) => self.assigned.get(partition).map(|it| Item::Finish(*it)),
             Step::Remove(partition) => self.assigned.remove(partition).map(Item::Remove),
             Step::Add { partition, subtask, input } => {
                 let input = u32::try_from(*input).expect("one or two inputs");
