@@ -40,7 +40,7 @@ impl FlowOracle {
     ) {
         let now = self.now;
         match *item {
-            Item::Checkpoint | Item::Crash { .. } => {}
+            Item::Checkpoint | Item::Crash { .. } | Item::Restart(_) => {}
             Item::Batch => self.ignore(id, IgnoredWhy::TriggerDecides),
             Item::Tick(_) if since < now => self.tick(trace, id, since),
             Item::Tick(_) | Item::Probe => {
@@ -80,7 +80,7 @@ impl FlowOracle {
             self.source.levels_mut().happen(it);
         }
         let evict = self.source.values();
-        self.go_on(trace, step, id, Vec::new(), Given { late, evict });
+        self.go_on(trace, step, id, Vec::new(), Given { late, evict, leaves: true });
     }
 
     /// The step of an item that arrives, read or not.
@@ -94,8 +94,9 @@ impl FlowOracle {
         } else {
             self.take(trace, &mut step, &[it])
         };
-        let evict = if it.is_row() && !waits { Values::NOTHING } else { self.source.values() };
-        self.go_on(trace, step, it.id, rows, Given { late, evict });
+        let leaves = !it.is_row() || waits;
+        let evict = if leaves { self.source.values() } else { Values::NOTHING };
+        self.go_on(trace, step, it.id, rows, Given { late, evict, leaves });
     }
 
     /// The pass of a step; then one for each item that it resumes, as in a step of its own, and one in
@@ -116,11 +117,16 @@ impl FlowOracle {
             for it in resumed {
                 let late = self.source.values();
                 let rows = self.take(trace, &mut step, &[it]);
-                self.pass(&mut step, it.id, rows, Given { late, evict: Values::NOTHING });
+                self.pass(
+                    &mut step,
+                    it.id,
+                    rows,
+                    Given { late, evict: Values::NOTHING, leaves: false },
+                );
             }
             let now = self.source.values();
             step.last_pass = true;
-            self.pass(&mut step, id, Vec::new(), Given { late: now, evict: now });
+            self.pass(&mut step, id, Vec::new(), Given { late: now, evict: now, leaves: true });
             self.evicted = now;
         }
         self.close(step);

@@ -5,6 +5,7 @@ mod grouping;
 mod inputs;
 mod levels;
 mod matching;
+mod restart;
 
 use super::{ExpectedFlow, FlowFate, FlowOracle};
 use crate::oracle::tests::plan;

@@ -6,6 +6,7 @@ mod levels;
 mod plans;
 
 use super::random::Lcg;
+use super::restart::strew;
 use crate::invariant::for_trace;
 use crate::invariant::oracle::OracleAgreement;
 use crate::run::Run;
@@ -28,7 +29,11 @@ fn tried(kind: Kind, seeds: std::ops::Range<u64>) -> Tried {
     for seed in seeds {
         let mut draw = Lcg(seed);
         let plan = random_flow(&mut draw, kind);
-        look(&mut tried, seed, &random_items(&mut draw, plan));
+        let mut trace = random_items(&mut draw, plan);
+        if seed % 3 == 2 {
+            strew(&mut draw, &mut trace);
+        }
+        look(&mut tried, seed, &trace);
     }
     tried
 }
