@@ -15,7 +15,7 @@ mod verdict;
 use super::{Observation, Skipped, Violation};
 use crate::oracle::Oracle;
 use crate::oracle::flow::{FlowOracle, covers};
-use crate::trace::{Item, Trace};
+use crate::trace::Trace;
 use plimsoll_engine::row::Schema;
 
 /// Number and name of the three, the most telling first.
@@ -43,7 +43,7 @@ impl OracleAgreement {
     pub fn new(trace: &Trace) -> Self {
         let hand = match &trace.plan.flow {
             None => Hand::Plain(Box::new(Oracle::new(trace)), figure::Comparison::default()),
-            Some(it) => match covers(&trace.plan, trace.items.iter().any(Item::forgets)) {
+            Some(it) => match covers(trace) {
                 Ok(()) => {
                     let columns = it.schemas(&trace.plan.schema).pop();
                     Hand::Flow(Box::new(FlowOracle::new(trace)), columns.unwrap_or_default())

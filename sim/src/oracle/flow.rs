@@ -56,18 +56,18 @@ use plimsoll_engine::time::{EventTime, ProcTime, Span};
 use source::{Source, Taken, Values};
 use stage::{Happening, Pass, Row, Stage};
 
-/// Whether this oracle says anything about a plan, with restarts that forget or without.
+/// Whether this oracle says anything about a trace.
 ///
 /// # Errors
 /// What it does not know.
-pub fn covers(plan: &Plan, forgets: bool) -> Result<(), &'static str> {
-    match &plan.flow {
+pub fn covers(trace: &Trace) -> Result<(), &'static str> {
+    match &trace.plan.flow {
         None => Err("a flow"),
-        Some(it) if it.levels.is_some() && plan.trigger != Trigger::Row => {
+        Some(it) if it.levels.is_some() && trace.plan.trigger != Trigger::Row => {
             Err("levels that take every item at once")
         }
-        Some(it) if it.levels.is_some() && forgets => {
-            Err("restarts that bring everything back, over levels")
+        Some(it) if it.levels.is_some() && trace.items.iter().any(Item::forgets) => {
+            Err("levels that forget nothing at a restart")
         }
         Some(_) => Ok(()),
     }

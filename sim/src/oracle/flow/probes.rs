@@ -40,7 +40,7 @@ impl FlowOracle {
     ) {
         let now = self.now;
         match *item {
-            Item::Checkpoint | Item::Crash { .. } => {}
+            Item::Checkpoint | Item::Crash { .. } | Item::Restart(_) => {}
             Item::Batch => self.ignore(id, IgnoredWhy::TriggerDecides),
             Item::Tick(_) if since < now => self.tick(trace, id, since),
             Item::Tick(_) | Item::Probe => {

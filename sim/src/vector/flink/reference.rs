@@ -27,9 +27,9 @@ pub fn reference(vector: &FlinkVector) -> Result<Vec<Record>, String> {
     let profile = profile::named("flink").ok_or("there is no profile of the engine")?;
     let mapped = map(&vector.query, profile)?;
     let plan = (*mapped.plan).clone();
-    covers(&plan, false)?;
     let (items, cells, dictionary) = (Vec::new(), Vec::new(), Dictionary::default());
     let trace = Trace { plan, clock: ProcTime(0), dictionary, items, cells };
+    covers(&trace)?;
     let oracle = FlowOracle::new(&trace);
     let (assigned, rows) = (BTreeMap::new(), BTreeMap::new());
     let mut told = Told { vector, trace, oracle, assigned, rows };

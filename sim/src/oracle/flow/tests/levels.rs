@@ -119,6 +119,7 @@ fn the_same_story_ends_differently_with_two_partitions_in_one_task_and_in_two() 
         story.from(0, 0, 40);
         let without = story.probe();
         story.from(task, 1, 25);
+        story.probe();
         story.from(0, 0, 50);
         (without, story.probe())
     };
