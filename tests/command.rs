@@ -173,8 +173,8 @@ fn a_comparison_names_rows_rules_and_numbers_and_is_no_failure() {
         lines.map(|it| format!("{it}\n")).collect::<String>()
     };
     let behind = one("spark_rows_behind_the_watermark_count", "seed,spark-4,flink");
-    let twice = one("flink_restart_publishes_twice", "trace,flink");
-    let inputs = one("spark_restart_forgets_inputs", "trace,spark-4");
+    let twice = one("flink_restart_publishes_twice", "seed,flink");
+    let inputs = one("spark_restart_forgets_inputs", "seed,spark-4");
     assert_snapshot!("compare", [behind, twice, inputs].join("\n"));
 }
 
@@ -256,4 +256,12 @@ fn a_plan_under_the_rules_of_spark_is_refused_in_the_words_of_spark_too() {
     let trace = "plan profile=spark-4 window=tumbling(10min) delay=-2min\nrow p0 00:00:01\n";
     let told = told_of("spark_trace", "a.trace", trace.as_bytes(), &["replay", "a.trace"]);
     assert_snapshot!("spark_trace", told);
+}
+
+#[test]
+fn the_plan_of_a_trace_can_be_linted_too() {
+    let trace =
+        "plan window=sliding(10min,0s) delay=2min output=update sink=append\nrow p0 00:00:01\n";
+    let told = told_of("lint_trace", "a.trace", trace.as_bytes(), &["lint", "a.trace"]);
+    assert_snapshot!("lint_trace", told);
 }

@@ -9,7 +9,7 @@
 //! beside the law shows that it breaks where its precondition is not met.
 //!
 //! Worlds are *plain* (one input, at most one window aggregation, the embedded scenarios) or *flows*
-//! ([`flows`]: several inputs, joins, sessions, dedup, chains). What each law needs and leaves out:
+//! ([`flows`]: several inputs, joins, sessions, dedup, chains), without restarts that forget. What each law needs and leaves out:
 //!
 //! | law | test (module) | needs, besides an end of input | not covered, and why |
 //! |---|---|---|---|
@@ -27,13 +27,13 @@
 //! | M12 | `joins` | append, exact expiry; null rows: a watermark per side, the other side's delay | full joins' null rows of both sides at once |
 //! | M13 | `delay`, `flows::delay` | w = -inf first, no fallback; flows: one input, first stage, no merged sessions | chained drops, several delays |
 //! | M14 | `generators`, `inputs` | append, no fallback, flush; policies: lateness of a row alone | merged sessions: state decides who is late |
-//! | M15 | `clocks` | append, no fallback; flush and hold, or a tick at every instant that counts | coarse ticks with hold or catch_up: false there |
-//! | M16 | `order` | append, rule E, one maximum, row by row | flows: the rule is of one window stage |
+//! | M15 | `clocks` | append, no fallback; flush and hold, or a tick at every instant that counts; flows: no steps that follow, lateness of a row alone | coarse ticks with hold or catch_up: false there; levels: other rules of idleness |
+//! | M16 | `order`, `flows::order` | append, rule E, one maximum, row by row; flows: every stage by rule E, null times nowhere, no steps that follow, delays that are not negative | rows in a hole that are late behind |
 //! | M17 | `heartbeats` | no step of its own, no guard, right behind a row; ahead: no idleness, additive windows | silent partitions: it is activity |
 //! | M18 | `slices` | stages key by key, no probes, no source filter, not complete mode per row | rows without a legal time stay: no heartbeat says that |
 //! | M19 | `delay`, `flows::delay` | one maximum, no clock, no heartbeats, E, W or E2; flows: no dedup within a delay, no span limit, second stages not strict at their bound | rule F, early or late panes |
 //! | M20 | `duplicates` | w = -inf first, no clock, batches kept, the same partition; within a delay: w < t_first + d | - |
-//! | M21 | `generators` | append, rule E, tumbling, a length that divides | - |
+//! | M21 | `generators` | append, rule E, tumbling, a length that divides; flows: such windows last, totals, no steps that follow | discarding panes |
 //! | M22 | `lateness` | append, w = -inf first, no fallback, rule W or E, totals | sessions: a written one may grow and be written again |
 //! | M23 | `inputs` | append, one maximum, partitions that stay, equal delays | partitions that finish: one half may end before the other |
 //! | M24 | `slices` | M18, and every row with a legal time; state is compared too | - |

@@ -1,4 +1,5 @@
-//! `plimsoll lint`: what is wrong with a plan, before the first row.
+//! `plimsoll lint`: what is wrong with a plan, before the first row. A file whose name ends in `.trace`
+//! is a trace, of which the plan is looked at.
 //!
 //! Invariant: all problems of all files are reported at once; a file that cannot be read hides no
 //! problem of another.
@@ -7,13 +8,14 @@ use crate::console::Console;
 use crate::diagnose::{Diagnosis, diagnose, plan_mistake};
 use crate::exit::Exit;
 use crate::source::{self, Source};
+use crate::subject::read_trace;
 use anyhow::{Result, bail};
 use plimsoll_engine::plan::check::check;
 use plimsoll_engine::plan::problem::{Dialect, Problem, Severity};
 use plimsoll_sim::plan_toml::plan_from_toml;
 use serde_json::json;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Say everything that is wrong with a plan: what would be refused, and what may surprise
 ///
@@ -22,6 +24,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Example:
   plimsoll lint plan.toml
+  plimsoll lint found.trace
 
 where plan.toml is, for instance:
   [plan]
@@ -29,8 +32,8 @@ where plan.toml is, for instance:
   delay = \"2min\"
   key = [\"k\"]")]
 pub(crate) struct Args {
-    /// Plans
-    #[arg(value_name = "PLAN.toml", required = true)]
+    /// Plans, or traces with theirs
+    #[arg(value_name = "PLAN.toml|FILE.trace", required = true)]
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -38,10 +41,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     let (mut refused, mut unread) = (false, 0);
     for path in &args.files {
-        let read = source::read_text(path).and_then(|source| {
-            let (problems, dialect) = problems(&source, console.err_colour)?;
-            Ok((source, problems, dialect))
-        });
+        let read = read(path, console);
         match read {
             Ok((source, problems, dialect)) => {
                 refused |= problems.iter().any(Problem::is_refusal);
@@ -62,7 +62,18 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
     }
 }
 
-/// All problems of a plan that can be read, and whose words they are told in beside ours.
+/// A file, all problems of its plan, and whose words they are told in beside ours.
+fn read(path: &Path, console: &Console) -> Result<(Source, Vec<Problem>, Dialect)> {
+    if path.extension().is_some_and(|it| it == "trace") {
+        let (source, parsed) = read_trace(path, console)?;
+        return Ok((source, check(&parsed.trace.plan), parsed.profile.dialect));
+    }
+    let source = source::read_text(path)?;
+    let (problems, dialect) = problems(&source, console.err_colour)?;
+    Ok((source, problems, dialect))
+}
+
+/// All problems of a plan file that can be read.
 fn problems(source: &Source, colour: bool) -> Result<(Vec<Problem>, Dialect), Diagnosis> {
     match plan_from_toml(&source.text, &[]) {
         Ok(read) => Ok((check(&read.plan), read.profile.dialect)),

@@ -271,12 +271,12 @@ impl Flow {
         let late = self.bounds.now().late.map(judges);
         self.sources.evaluate(self.record.now, id, false, self.record.step);
         self.bounds.raise(self.lines(), self.record.step);
-        self.pass_with(late, self.bounds.now().evict, id, false, out);
+        self.pass_removing(late, self.bounds.now().evict, id, false, out);
     }
 
     fn pass(&mut self, id: ItemId, triggered: bool, out: &mut Output) {
         let now = self.bounds.now();
-        self.pass_with(now.late, now.evict, id, triggered, out);
+        self.pass_removing(now.late, now.evict, id, triggered, out);
     }
 
     /// The step ends. `id` is the item that ended it.
@@ -288,7 +288,7 @@ impl Flow {
             self.sources.end(id, step);
             let end = InForce { watermark: EventTime::MAX, ..self.sources.in_force() };
             let nobody = InForce::initial(EventTime::MIN);
-            self.pass_with([nobody; 2], [end; 2], id, true, out);
+            self.pass_removing([nobody; 2], [end; 2], id, true, out);
             self.bounds.raise([end; 2], step);
         } else if self.per_item() {
             // A step of rows has done so after each, or (probes) leaves it to the next probe.

@@ -88,6 +88,14 @@ impl Pipeline {
         self.ledger = ledger;
     }
 
+    /// A restart lost what has closed windows.
+    pub(crate) fn nothing_is_closed(&mut self) {
+        self.ledger.nothing_is_closed();
+        if let Some(operator) = &mut self.operator {
+            operator.nothing_is_closed();
+        }
+    }
+
     /// A step begins.
     pub fn begin(&mut self, step: u64, kind: StepKind, now: ProcTime) {
         self.record = StepRecord::empty(step, kind, now);

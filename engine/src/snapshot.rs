@@ -151,6 +151,8 @@ impl Job {
                 state.steps.to_string(),
             ));
         }
+        // What has stopped stays as it is: there is nothing to go on with.
+        let rules = if state.stopped { RestoreRules::EXACT } else { rules };
         let mut job = Self::new(plan, state.clock, hash_seed);
         match (state.body, &mut job.query) {
             (Body::Plain { generator, schedule, ledger, operator }, Query::Plain(pipeline)) => {
@@ -183,6 +185,9 @@ impl Job {
                 pipeline.resume(generator, schedule, ledger);
                 if rules.windows == Memory::Kept {
                     pipeline.operator = operator;
+                }
+                if rules.watermark == Memory::Lost {
+                    pipeline.nothing_is_closed();
                 }
             }
             (Body::Flow(saved), Query::Flow(flow)) => {

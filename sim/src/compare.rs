@@ -174,10 +174,11 @@ impl Rules {
         profile::named(name).map(Self::Of).ok_or_else(unknown)
     }
 
-    const fn restore(&self) -> RestoreRules {
+    /// What a restart brings back; `None` where the trace says it.
+    const fn restore(&self) -> Option<RestoreRules> {
         match self {
-            Self::AsWritten => RestoreRules::EXACT,
-            Self::Of(it) => it.restore,
+            Self::AsWritten => None,
+            Self::Of(it) => Some(it.restore),
         }
     }
 
@@ -231,7 +232,7 @@ pub fn compare(trace: &Trace, names: &[&str], cuts: Cuts) -> Result<Comparison, 
         if let Rules::Of(profile) = rules {
             it.notes = dress::notes(trace, &dressed, profile);
         }
-        match told::Told::of(&cut::cut(trace, dressed, cuts), rules.restore()) {
+        match told::Told::of(&cut::cut(trace, dressed, rules.restore(), cuts)) {
             Ok(this) => {
                 this.sum_up(&mut it);
                 ran.push(it);

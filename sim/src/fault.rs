@@ -4,7 +4,7 @@
 //! and on half of the seeds switches kinds off, so that some seeds see one kind only, often (swarm
 //! testing). Then one draw per item decides.
 //!
-//! Crash and checkpoint are in [`crash`], changes of partitions in [`rebalance`]. After the chaos
+//! Crash, checkpoint and restart are in [`crash`], changes of partitions in [`rebalance`]. After the chaos
 //! phase no fault strikes any more.
 //!
 //! Invariant: faults draw from their own stream: without them the arrivals are the same.
@@ -24,6 +24,8 @@ pub(crate) struct Faults {
     rates: [u32; KINDS.len()],
     /// Crashes of 1,000 that cannot read the last snapshot.
     stale: u32,
+    /// Restarts of 1,000 that forget something.
+    forgetful: u32,
     /// Moves of 1,000 that take the watermark along.
     with_watermark: u32,
 }
@@ -39,10 +41,11 @@ enum Kind {
     Finish,
     Probe,
     StrayBatch,
+    Restart,
 }
 
 /// All kinds with their keys.
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("checkpoint", Kind::Checkpoint),
     ("crash", Kind::Crash),
     ("rebalance", Kind::Move),
@@ -51,18 +54,26 @@ const KINDS: [(&str, Kind); 8] = [
     ("finish", Kind::Finish),
     ("probe", Kind::Probe),
     ("batch", Kind::StrayBatch),
+    ("restart", Kind::Restart),
 ];
 
 impl Faults {
     /// Reads the `[faults]` table; without one there are none.
     pub(crate) fn read(table: Option<Reader<'_>>) -> Self {
         let Some(mut table) = table else {
-            return Self { in_seeds: 0, rates: [0; KINDS.len()], stale: 0, with_watermark: 0 };
+            return Self {
+                in_seeds: 0,
+                rates: [0; KINDS.len()],
+                stale: 0,
+                forgetful: 0,
+                with_watermark: 0,
+            };
         };
         let read = Self {
             in_seeds: table.share("in_seeds", 1000),
             rates: KINDS.map(|(key, _)| table.number(key, 0, 0..=100) as u32),
             stale: table.share("stale", 0),
+            forgetful: table.share("forgetful", 0),
             with_watermark: table.share("with_watermark", 500),
         };
         table.finish();
@@ -82,9 +93,9 @@ impl Faults {
             }
         }
         let total = rates.iter().sum();
-        let (stale, with_watermark) = (self.stale, self.with_watermark);
+        let Self { stale, forgetful, with_watermark, .. } = *self;
         let stream = entropy.stream("faults");
-        Strikes { stream, rates, total, stale, with_watermark, partitions }
+        Strikes { stream, rates, total, stale, forgetful, with_watermark, partitions }
     }
 }
 
@@ -94,6 +105,7 @@ pub(crate) struct Strikes<'e> {
     rates: [u32; KINDS.len()],
     total: u32,
     stale: u32,
+    forgetful: u32,
     with_watermark: u32,
     /// How many partitions there are by now.
     pub(crate) partitions: u32,
@@ -129,6 +141,7 @@ impl Strikes<'_> {
             Kind::Finish => Item::Finish(rebalance::anyone(&mut self.stream, self.partitions)),
             Kind::Probe => Item::Probe,
             Kind::StrayBatch => Item::Batch,
+            Kind::Restart => crash::restart(&mut self.stream, self.forgetful),
         }
     }
 }

@@ -11,7 +11,7 @@
 //! => idle p1                        and: active p1
 //! => late k=a 10:09:55 behind 10:10:00 (set by item 2); a delay of 2min5s would have kept it
 //! => no_time                        and: out of range, no window, guarded: ..
-//! => watermark 10:10:00             and: (from the next batch)
+//! => watermark 10:10:00             and: (from the next batch), (forgotten) by a restart
 //! => emit [10:00:00,10:10:00) k=a count=1 sum(v)=1
 //! ```
 //! Of a flow come out rows, and what contradicts earlier ones:
@@ -43,8 +43,8 @@ pub(crate) use figure::cell as cell_of;
 pub(crate) use flow::cells as cells_of;
 
 use crate::invariant::Observation;
-use crate::trace::Trace;
 use crate::trace::time_text::TimeText;
+use crate::trace::{Item, Trace};
 use plimsoll_engine::late::LateRow;
 use plimsoll_engine::output::{Fate, Firing, Output, RowRecord, StepKind, StepRecord};
 use plimsoll_engine::plan::Effective;
@@ -72,6 +72,10 @@ impl Scribe {
         let mut lines = ignored(seen.id, seen.output);
         lines.extend(changed(seen.trace, &self.members, seen.view.members));
         lines.extend(steps(seen.trace, seen.id, seen.output, self.watermark));
+        if matches!(seen.item, Item::Restart(_)) && seen.view.watermark < self.watermark {
+            lines.push(format!("watermark {} (forgotten)", TimeText(seen.view.watermark)));
+            self.watermark = seen.view.watermark;
+        }
         self.watermark = self.watermark.max(seen.view.watermark);
         self.members.clear();
         self.members.extend_from_slice(seen.view.members);

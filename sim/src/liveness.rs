@@ -45,6 +45,9 @@ pub const ENDS: &str = "L5 end_leaves_nothing";
 /// L6.
 pub const RESUMES: &str = "L6 paused_resumes";
 
+/// All of them, in the order of their numbers.
+pub const NAMES: [&str; 6] = [ADVANCES, IDLES, WALL, FROZEN, ENDS, RESUMES];
+
 /// Steps after the one that took what was said.
 const LAG: usize = 3;
 

@@ -20,6 +20,7 @@ mod figures;
 pub mod flow;
 mod keys;
 mod members;
+mod restart;
 mod schedule;
 mod step;
 #[cfg(test)]
@@ -121,6 +122,7 @@ impl Oracle {
             Item::Row(row) => self.members.arrive(row.partition, self.now),
             Item::Heartbeat { partition, .. } => self.members.arrive(partition, self.now),
             Item::Tick(_) | Item::Probe => self.members.judge_idleness(self.now),
+            Item::Restart(rules) => self.restart(rules),
             _ => {}
         }
         match item {
@@ -256,7 +258,7 @@ impl Oracle {
                 step: self.steps,
                 fate: ExpectedFate::NotApplicable,
             }),
-            Item::Checkpoint | Item::Crash { .. } => {}
+            Item::Checkpoint | Item::Crash { .. } | Item::Restart(_) => {}
             _ => self.ignore(id, IgnoredWhy::QueryStopped),
         }
     }

@@ -4,6 +4,7 @@
 //! at their logged instants and with their logged batch boundaries, those first that waited in the
 //! queue when the snapshot was taken: their offsets are not behind it. What comes out of each must
 //! be, byte for byte, what came out the first time. The clock of the run does not move meanwhile.
+//! A restart happens between two steps: what waited in the queue is handed over again.
 //!
 //! Invariant: a run is a function of the trace and the system. Item n of a report is `items[n - 1]`.
 
@@ -15,6 +16,7 @@ use crate::trace::{Item, Trace};
 use digest::Digest;
 use plimsoll_engine::output::Output;
 use plimsoll_engine::output::watch::Watch;
+use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::row::{ItemId, RowBatch};
 use plimsoll_engine::time::ProcTime;
 use plimsoll_engine::watermark::member::Change;
@@ -35,7 +37,8 @@ pub struct Run<'a> {
     now: ProcTime,
     output: Output,
     row: RowBatch,
-    /// What happened at each item, kept where the trace has a crash or the caller wants digests.
+    /// What happened at each item, kept where the trace has a crash or a restart or the caller wants
+    /// digests.
     log: Option<Vec<Logged>>,
     /// Snapshots in order.
     snapshots: Vec<Snapshot>,
@@ -69,7 +72,8 @@ impl std::fmt::Debug for Run<'_> {
 impl<'a> Run<'a> {
     /// Before the first item. `digests` keeps a digest of every item.
     pub fn new(trace: &'a Trace, system: &'a mut dyn System, digests: bool) -> Self {
-        let crashes = trace.items.iter().any(|it| matches!(it, Item::Crash { .. }));
+        let comes_back = |it: &Item| matches!(it, Item::Crash { .. } | Item::Restart(_));
+        let crashes = trace.items.iter().any(comes_back);
         Self {
             trace,
             system,
@@ -116,7 +120,9 @@ impl<'a> Run<'a> {
                 view,
             }));
         }
-        self.feed(item, id);
+        if let Err(evidence) = self.feed(item, id) {
+            return Some(Err(Violation { name: REPLAY, at: id, evidence }));
+        }
         self.next += 1;
         let view = self.system.view(self.is_deep(self.next));
         if let Some(log) = &mut self.log {
@@ -134,7 +140,7 @@ impl<'a> Run<'a> {
             && (len <= ALWAYS_DEEP || done.is_multiple_of(DEEP_EVERY) || done == len)
     }
 
-    fn feed(&mut self, item: &Item, id: ItemId) {
+    fn feed(&mut self, item: &Item, id: ItemId) -> Result<(), String> {
         let (system, out, at) = (&mut *self.system, &mut self.output, self.now);
         match *item {
             Item::Row(row) => {
@@ -169,11 +175,26 @@ impl<'a> Run<'a> {
                 }
             }
             Item::Crash { .. } => {}
+            Item::Restart(rules) => self.restart(rules)?,
             Item::End => system.end(id, out),
         }
         if self.log.is_some() {
             self.note_queue(item);
         }
+        Ok(())
+    }
+
+    /// The process is stopped and started: what waited is read again.
+    fn restart(&mut self, rules: RestoreRules) -> Result<(), String> {
+        let refused = |it| format!("what it saved for the restart is refused: {it}");
+        self.system.restart(rules).map_err(refused)?;
+        let (next, now) = (self.next, self.now);
+        for at in std::mem::take(&mut self.queued) {
+            self.again(at)?;
+        }
+        (self.next, self.now) = (next, now);
+        self.output.clear();
+        Ok(())
     }
 
     /// A step takes the whole queue.
@@ -199,13 +220,13 @@ impl<'a> Run<'a> {
         let (until, now) = (self.next, self.now);
         self.queued.clear();
         for at in queued {
-            self.again(at);
+            self.again(at).map_err(broken)?;
         }
         for at in from..until {
             if matches!(self.trace.items[at], Item::Crash { .. }) {
                 continue;
             }
-            self.again(at);
+            self.again(at).map_err(broken)?;
             let Some(logged) = self.log.as_ref().map(|it| it[at]) else { break };
             let view = self.system.view(self.is_deep(at + 1));
             let again = Digest::of(&self.trace.plan, &self.output, &view);
@@ -223,7 +244,7 @@ impl<'a> Run<'a> {
     }
 
     /// An item happens again, at its logged instant.
-    fn again(&mut self, at: usize) {
+    fn again(&mut self, at: usize) -> Result<(), String> {
         let item = self.trace.items[at];
         let logged = self.log.as_ref().map_or(self.now, |it| it[at].at);
         // A tick logged the instant after it; all else the instant at which it stood.
@@ -233,7 +254,7 @@ impl<'a> Run<'a> {
         };
         self.output.clear();
         self.next = at;
-        self.feed(&item, ItemId(at as u64 + 1));
+        self.feed(&item, ItemId(at as u64 + 1))
     }
 
     /// The digest of each item so far; empty where none were kept.
@@ -257,6 +278,7 @@ const fn is_queued(item: &Item) -> bool {
         | Item::Batch
         | Item::Checkpoint
         | Item::Crash { .. }
+        | Item::Restart(_)
         | Item::End => false,
     }
 }

@@ -31,8 +31,8 @@ mod reach;
 mod tests;
 
 pub use embedded::{
-    default_scenario, default_world, embedded, flow_scenario, flow_world, sweep_scenario,
-    sweep_world, sweeps_a_flow,
+    default_scenario, default_world, embedded, embedded_world, flow_scenario, flow_world,
+    sweep_scenario, sweep_world, sweeps_a_flow,
 };
 pub use reader::ScenarioError;
 pub use seed::{SeedError, parse_seed};

@@ -8,6 +8,7 @@ pub mod engine;
 
 use plimsoll_engine::flow::source::Sources;
 use plimsoll_engine::output::{Ignored, IgnoredWhy, Output};
+use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime};
 use plimsoll_engine::watermark::levels::Steer;
@@ -46,6 +47,16 @@ pub trait System {
     /// # Errors
     /// The sentence of a snapshot that cannot be read.
     fn restore(&mut self, snapshot: Option<&[u8]>) -> Result<(), String>;
+    /// Stops between two steps and starts from what it saved there. `rules` say what this engine is
+    /// known to forget; who cannot be told what to forget just restarts. What waited for a step is
+    /// handed over again.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore).
+    fn restart(&mut self, _rules: RestoreRules) -> Result<(), String> {
+        let saved = self.snapshot();
+        self.restore(Some(&saved))
+    }
     /// A read-only look. `deep` asks also for what costs a walk over the state.
     fn view(&self, deep: bool) -> View<'_>;
 }

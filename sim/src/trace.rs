@@ -92,16 +92,40 @@
 //! reads on from its offsets with no downtime: the items since then happen again with their logged
 //! instants and batch boundaries, so that nothing that comes out may differ. Both are invisible to the
 //! oracle.
+//!
+//! *Restart.* `restart` stops the process between two steps and starts it from what it saved there, with
+//! no downtime; what is queued is read again at its instants of arrival, after what is forgotten has
+//! been, and is no activity after the restart. Alone it changes nothing. Once the query has stopped it
+//! changes nothing whatever it loses, and is not counted as ignored. `restart lost=A+B` says what this
+//! engine does not bring back ([`RestoreRules`]; a profile's name stands for its own: `restart like=flink`):
+//! - `watermark`: every w is `initial` again; c and c* are -inf; what is in force for lateness and
+//!   eviction, at every stage and side, is as before the first row. So no window is closed: one that was
+//!   written is born again, with the rows that come now and without losses; what had left stays gone, and
+//!   hindsight goes on from it. The number of steps goes on, and so do the periods of a trigger. With
+//!   levels, every level starts anew: nobody has said anything, announced limits and pressure are
+//!   gone, whoever had ended is back, and intervals count from here.
+//! - `maxima`: every m_p is -inf, of whoever finished too, and so is what a global maximum has seen. In
+//!   a flow the mark of each input then starts anew (its c, c* and own w), while W stays where it is. A
+//!   side that has a line of its own is judged and removed from by what is in force until the next step
+//!   has computed it anew; then the line may have fallen, and what removed last with it.
+//! - `idleness`: whoever is not finished is active and aligned, and its silence begins now.
+//! - `windows`: no stage keeps anything: open groups, waiting rows, remembered ids, published sessions.
+//!   What was dropped for a window that is still open is the ledger's, and stands on the next figure.
+//! - `ledger`: rows lost for windows that are still open are not counted in their figures' notes.
+//!
+//! c and w are computed anew at the next step, as after any change.
 
 pub(crate) mod nearest;
 pub mod parse;
 pub mod partition;
 pub mod plan_text;
+pub(crate) mod restart;
 pub mod time_text;
 pub(crate) mod words;
 pub mod write;
 
 use plimsoll_engine::plan::Plan;
+use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::row::{Dictionary, PartitionId};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
 
@@ -165,6 +189,8 @@ pub enum Item {
         /// The last snapshot cannot be read; the one before is used.
         stale: bool,
     },
+    /// The process is stopped and started, and forgets what these rules say.
+    Restart(RestoreRules),
     /// The input ends.
     End,
 }
@@ -194,8 +220,14 @@ impl Item {
             | Self::Steer(_)
             | Self::Checkpoint
             | Self::Crash { .. }
+            | Self::Restart(_)
             | Self::End => None,
         }
+    }
+
+    /// Whether it is a restart that does not bring everything back.
+    pub fn forgets(&self) -> bool {
+        matches!(self, Self::Restart(rules) if *rules != RestoreRules::EXACT)
     }
 
     /// The same, to be given another number.
@@ -213,6 +245,7 @@ impl Item {
             | Self::Steer(_)
             | Self::Checkpoint
             | Self::Crash { .. }
+            | Self::Restart(_)
             | Self::End => None,
         }
     }

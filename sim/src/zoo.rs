@@ -2,8 +2,9 @@
 //!
 //! The engine knows none of them. A plant is a *rule* that the engine runs and the oracle does not hold
 //! ([`rules`]), a *fault* at the seam that loses, repeats or changes what passes ([`partitions`],
-//! [`rows`], [`closing`], [`numbers`]), or a *restart* that forgets ([`restart`]); [`flow`] has those of flows. Each names the checks that
-//! must kill it; an invariant that no plant has tripped is listed as unproven.
+//! [`rows`], [`closing`], [`numbers`]), or a *restart* that forgets ([`restart`]); [`flow`] has those of
+//! flows. Each names the checks that may kill it, all of them switched on; [`proof`] names for each check
+//! the plants that it must see with all others switched off.
 //!
 //! Invariant: a plant that its world does not touch behaves as the engine does.
 
@@ -12,13 +13,16 @@ pub mod fault;
 pub mod flow;
 pub mod numbers;
 pub mod partitions;
+pub mod proof;
 pub mod restart;
 pub mod rows;
 pub mod rules;
 
+use crate::invariant::Violation;
 use crate::system::System;
 use crate::system::engine::Engine;
 use crate::trace::Trace;
+use crate::verdict::{Options, alone};
 use fault::{Fault, Faulty};
 use plimsoll_engine::output::Output;
 use plimsoll_engine::plan::Plan;
@@ -54,7 +58,7 @@ pub enum Build {
     /// The engine runs under a changed flow.
     Flow(fn(&mut Flow)),
     /// What comes out of a flow is changed; the number is the plant's own, 0 at first.
-    Emissions(fn(&mut Output, &mut u64)),
+    Emissions(fn(&Engine, &mut Output, &mut u64)),
 }
 
 /// The plant for 1 seed in 100, which proves that the alarm works. Not one of [`all`].
@@ -99,9 +103,32 @@ impl Plant {
         })
     }
 
+    /// How it breaks the check of this name in a trace, all other checks switched off. `None` where it
+    /// does not, and where the trace's plan is refused.
+    pub fn breaks_alone(&self, check: &str, trace: &Trace, options: &Options) -> Option<Violation> {
+        self.system(trace, options.hash_seed).ok()?;
+        let make = |hash_seed| match self.system(trace, hash_seed) {
+            Ok(system) => system,
+            Err(_) => unreachable!("the plan was accepted a moment ago"),
+        };
+        alone(check, trace, &make, options)
+    }
+
     /// Whether it can show itself only in a plan with a flow.
     pub const fn is_of_flows(&self) -> bool {
         matches!(self.build, Build::Flow(_) | Build::Emissions(_))
+    }
+
+    /// Whether it does no wrong but stands still, so that only liveness sees it. Of such a plant every
+    /// seed asks for liveness; of the others one in four, as in a sweep.
+    pub fn only_stands_still(&self) -> bool {
+        self.killed_by.iter().all(|it| it.starts_with('L'))
+    }
+
+    /// The embedded world in which it is looked for, where that is not all of them: partitions wait for
+    /// others in one of them only, and who only stands still shows in few continuations of it.
+    pub fn home(&self) -> Option<&'static str> {
+        (self.is_of_flows() && self.only_stands_still()).then_some("aligned_sources")
     }
 
     /// Whether a violation of this name counts as its death by a check that it names.

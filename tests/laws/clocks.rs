@@ -7,6 +7,7 @@
 
 use super::case::{Draw, check, check_needed, plain};
 use super::flows;
+use super::flows::terms::{flow_terms, judges_alone, settle};
 use super::outcome::Outcome;
 use super::shape::{Rules, base, rules, terms, watermark, without_clock};
 use super::{Held, Law, No, claim, need};
@@ -127,7 +128,7 @@ pub(super) const M15: Law = Law {
             with_timeout(trace, draw, &all);
             watermark(&mut trace.plan).effective = Effective::Row;
             trace.plan.trigger = Trigger::Row;
-            tick_finely(trace);
+            tick_finely(trace, FINE);
         }
     },
     holds: m15,
@@ -151,25 +152,83 @@ fn m15(trace: &Trace, draw: &mut Draw) -> Held {
     let terms = terms(trace)?;
     terms.append()?;
     terms.no_fallback()?;
-    let idle = idle(&terms)?;
-    if idle.all_idle == AllIdle::Flush && idle.rejoin == Rejoin::Hold {
+    if flushes_and_holds(&terms)? {
         return waiting(trace, draw, &[1, 30_000, 300_000, 3_600_000]);
     }
-    // Whoever falls silent is noticed at that very instant, not together with others at the next
-    // arrival.
-    let by_item = terms.watermark.effective == Effective::Row && trace.plan.trigger == Trigger::Row;
-    let is_fine =
-        |it: &Item| !matches!(it, Item::Tick(span) if !(*span == FINE || *span == Span(0)));
-    let finely = trace.items.iter().all(is_fine) && idle.timeout.0 % FINE.0 == 0;
-    need(by_item && finely, "idleness that is judged as finely as it begins, or flush and hold")?;
+    need(
+        is_fine(&terms, trace, FINE)?,
+        "idleness that is judged as finely as it begins, or flush and hold",
+    )?;
     waiting(trace, draw, &[1, 2, 5, 100].map(|it| it * FINE.0))
 }
 
-/// The clock of fine worlds: instants and timeouts are multiples of it, and each has its tick.
+/// Under these two it does not matter when silence is noticed.
+fn flushes_and_holds(rules: &Rules<'_>) -> Result<bool, No> {
+    let idle = idle(rules)?;
+    Ok(idle.all_idle == AllIdle::Flush && idle.rejoin == Rejoin::Hold)
+}
+
+/// Whether whoever falls silent is noticed at that very instant, not together with others at the next
+/// arrival.
+fn is_fine(rules: &Rules<'_>, trace: &Trace, fine: Span) -> Result<bool, No> {
+    let by_item = rules.watermark.effective == Effective::Row && trace.plan.trigger == Trigger::Row;
+    let is_fine =
+        |it: &Item| !matches!(it, Item::Tick(span) if !(*span == fine || *span == Span(0)));
+    Ok(by_item && trace.items.iter().all(is_fine) && idle(rules)?.timeout.0 % fine.0 == 0)
+}
+
+pub(super) const M15_FLOWS: Law = Law {
+    name: "M15 idle timeouts of a flow",
+    world: flows::any,
+    prepare: prepare_flow,
+    holds: m15_flows,
+    covered: 88,
+    telling: 33,
+};
+
+#[test]
+fn m15_a_longer_idle_timeout_never_raises_the_watermark_of_a_flow_and_admits_no_less() {
+    check(&M15_FLOWS);
+}
+
+fn prepare_flow(trace: &mut Trace, draw: &mut Draw) {
+    settle(trace);
+    let fine = draw.one_in(2);
+    let idle = IdlePlan {
+        timeout: Span(draw.below(20) as i64),
+        rejoin: if fine { draw.pick(&[Rejoin::Hold, Rejoin::CatchUp]) } else { Rejoin::Hold },
+        all_idle: if fine { draw.pick(&[AllIdle::Flush, AllIdle::Hold]) } else { AllIdle::Flush },
+    };
+    watermark(&mut trace.plan).generator = GeneratorPlan::PartitionMin { idle: Some(idle) };
+    if fine {
+        watermark(&mut trace.plan).effective = Effective::Row;
+        trace.plan.trigger = Trigger::Row;
+        tick_finely(trace, FINEST);
+    }
+}
+
+/// Every input's watermark is never higher, so neither is the smallest or the largest of them; and
+/// whoever judges rows by that alone drops no more.
+fn m15_flows(trace: &Trace, draw: &mut Draw) -> Held {
+    let terms = flow_terms(trace)?;
+    terms.append()?;
+    terms.no_fallback()?;
+    terms.never_follows()?;
+    need(judges_alone(terms.first()?), "rows that are judged one by one")?;
+    if !flushes_and_holds(&terms)? {
+        let fine = is_fine(&terms, trace, FINEST)?;
+        need(fine, "idleness that is judged as finely as it begins, or flush and hold")?;
+    }
+    waiting(trace, draw, &[1, 2, 5, 30])
+}
+
+/// The clock of fine plain worlds: instants and timeouts are multiples of it, and each has its tick.
 const FINE: Span = Span::seconds(30);
+/// That of fine flows.
+const FINEST: Span = Span(1);
 
 /// Ticks of this length only, as many as it takes, though not more than an hour of them at once.
-fn tick_finely(trace: &mut Trace) {
+fn tick_finely(trace: &mut Trace, fine: Span) {
     let items = std::mem::take(&mut trace.items);
     for item in items {
         match item {
@@ -178,8 +237,8 @@ fn tick_finely(trace: &mut Trace) {
                     .0
                     .clamp(0, Span::hours(1).0)
                     .unsigned_abs()
-                    .div_ceil(FINE.0.unsigned_abs());
-                trace.items.extend((0..ticks).map(|_| Item::Tick(FINE)));
+                    .div_ceil(fine.0.unsigned_abs());
+                trace.items.extend((0..ticks).map(|_| Item::Tick(fine)));
             }
             other => trace.items.push(other),
         }

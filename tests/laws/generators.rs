@@ -1,13 +1,18 @@
 //! Who decides: M14 (one maximum is never behind the minimum over partitions) and M21 (windows that
-//! are cut finer see the same rows).
+//! are cut finer see the same rows, in a plain query and at the end of a flow).
 //!
 //! Invariant: both runs have the same delay and the same lag.
 
-use super::case::{Draw, check, plain};
-use super::outcome::{Key, Outcome};
+use super::case::{Draw, check, check_needed, plain};
+use super::flows::terms::{flow, flow_terms, settle};
+use super::flows::{self, Shape};
+use super::outcome::{Key, Outcome, first};
 use super::shape::{any_lag, base, late_rule, terms, watermark};
 use super::{Held, Law, No, claim, need};
-use plimsoll_engine::plan::{AllIdle, GeneratorPlan, IdlePlan, LateRule, Rejoin};
+use plimsoll_engine::plan::flow::{Carry, StagePlan, WindowStage};
+use plimsoll_engine::plan::{
+    Aggregate, AllIdle, GeneratorPlan, IdlePlan, LateRule, Rejoin, WindowSpec,
+};
 use plimsoll_engine::state::layout::Value;
 use plimsoll_engine::time::Span;
 use plimsoll_sim::trace::Trace;
@@ -106,25 +111,34 @@ fn m21(trace: &Trace, draw: &mut Draw) -> Held {
     refined(trace, draw)
 }
 
+/// A length that divides that of tumbling windows.
+fn part(spec: WindowSpec, draw: &mut Draw) -> Result<Span, No> {
+    need(spec.size == spec.slide, "tumbling windows")?;
+    let parts: Vec<i64> = [2, 3, 4, 5, 10].into_iter().filter(|it| spec.size.0 % it == 0).collect();
+    need(!parts.is_empty(), "a length that divides")?;
+    Ok(Span(spec.size.0 / draw.pick(&parts)))
+}
+
+/// Where the whole window starts that a part is in.
+const fn start(spec: WindowSpec, part: i64) -> i64 {
+    part - (part - spec.offset.0).rem_euclid(spec.size.0)
+}
+
 /// M21 without asking for the late rule.
 fn refined(trace: &Trace, draw: &mut Draw) -> Held {
     let terms = terms(trace)?;
     terms.append()?;
     terms.counts()?;
     let spec = terms.operator.window;
-    need(spec.size == spec.slide, "tumbling windows")?;
-    let parts: Vec<i64> = [2, 3, 4, 5, 10].into_iter().filter(|it| spec.size.0 % it == 0).collect();
-    need(!parts.is_empty(), "a length that divides")?;
-    let part = spec.size.0 / draw.pick(&parts);
+    let part = part(spec, draw)?;
     let mut fine = trace.clone();
     if let Some(operator) = &mut fine.plan.operator {
-        (operator.window.size, operator.window.slide) = (Span(part), Span(part));
+        (operator.window.size, operator.window.slide) = (part, part);
     }
     let (coarse, fine) = (Outcome::of(trace)?, Outcome::of(&fine)?);
     let lost = |it: &Outcome| it.late.keys().copied().collect::<Vec<_>>();
     claim(lost(&coarse) == lost(&fine), || "other rows are late".to_owned())?;
-    let grid = |start: i64| start - (start - spec.offset.0).rem_euclid(spec.size.0);
-    let (whole, sums) = (counts(&coarse, |it| it), counts(&fine, grid));
+    let (whole, sums) = (counts(&coarse, |it| it), counts(&fine, |it| start(spec, it)));
     claim(whole == sums, || format!("whole {whole:?}\nsums {sums:?}"))?;
     Ok(!coarse.late.is_empty())
 }
@@ -145,4 +159,93 @@ fn under_the_window_end_rule_refinement_does_not_hold() {
         broken += u32::from(matches!(refined(&trace, &mut draw), Err(No::Broken(_))));
     }
     assert!(5 < broken, "only {broken} of 60 traces show it");
+}
+
+pub(super) const M21_FLOWS: Law = Law {
+    name: "M21 window refinement of a flow",
+    world: |seed| {
+        flows::world(seed, &[Shape::Window, Shape::Cleaned, Shape::Nested, Shape::Joined])
+    },
+    prepare: |trace, _| {
+        settle(trace);
+        tumbling(trace, LateRule::Event);
+    },
+    holds: m21_flows,
+    covered: 57,
+    telling: 38,
+};
+
+#[test]
+fn m21_counts_of_tumbling_windows_at_the_end_of_a_flow_are_the_sums_of_their_parts() {
+    check(&M21_FLOWS);
+}
+
+/// Windows at the end tumble, carry totals and judge by this rule.
+fn tumbling(trace: &mut Trace, late: LateRule) {
+    if let Some(it) = last(trace) {
+        (it.late, it.window.slide, it.panes.carry) = (late, it.window.size, Carry::Accumulating);
+    }
+}
+
+/// The windows at the end of a flow.
+fn last(trace: &mut Trace) -> Option<&mut WindowStage> {
+    match flow(trace).stages.last_mut() {
+        Some(StagePlan::Window(it)) => Some(it),
+        _ => None,
+    }
+}
+
+fn m21_flows(trace: &Trace, draw: &mut Draw) -> Held {
+    let rule = match flow_terms(trace)?.flow.stages.last() {
+        Some(StagePlan::Window(it)) => it.late,
+        _ => return need(false, "windows, last").map(|()| false),
+    };
+    need(rule == LateRule::Event, "another late rule")?;
+    refined_flow(trace, draw)
+}
+
+/// M21 of a flow without asking for the late rule: who is admitted into the windows at its end, and
+/// what stages before them hand over, does not depend on how they are cut.
+fn refined_flow(trace: &Trace, draw: &mut Draw) -> Held {
+    let terms = flow_terms(trace)?;
+    terms.append()?;
+    terms.never_follows()?;
+    let mut fine = trace.clone();
+    let windows = last(&mut fine).ok_or(No::Uncovered("windows, last"))?;
+    need(windows.aggregates.first() == Some(&Aggregate::Count), "a count, first")?;
+    need(windows.panes.carry != Carry::Discarding, "panes that carry totals")?;
+    let (spec, keys) = (windows.window, windows.keys.len());
+    let part = part(spec, draw)?;
+    (windows.window.size, windows.window.slide) = (part, part);
+    let (coarse, fine) = (Outcome::of(trace)?, Outcome::of(&fine)?);
+    let at = terms.flow.stages.len() - 1;
+    // Of every step: rows that the last stage was handed, and those that were late there.
+    let judged = |it: &Outcome| -> Vec<(u64, u64, u64)> {
+        let last = it.stages.iter().filter(|it| it.stage == at);
+        last.map(|it| (it.step, it.rows_in, it.rows_dropped)).collect()
+    };
+    let differs = first(&judged(&coarse), &judged(&fine), "record of the last stage");
+    claim(differs.is_none(), || differs.unwrap_or_default())?;
+    claim(coarse.lost().len() == fine.lost().len(), || "other rows are late".to_owned())?;
+    let sums = |it: &Outcome, start: &dyn Fn(i64) -> i64| {
+        let mut sums = BTreeMap::<(i64, Key), i64>::new();
+        for (name, values) in it.flow_finals(keys) {
+            let window = name[0].expect("a window has a start");
+            let count = values[0].expect("a count is a number");
+            *sums.entry((start(window), name[3..].to_vec())).or_default() += count;
+        }
+        sums
+    };
+    let (whole, sums) = (sums(&coarse, &|it| it), sums(&fine, &|it| start(spec, it)));
+    claim(whole == sums, || format!("whole {whole:?}\nsums {sums:?}"))?;
+    Ok(!coarse.late.is_empty())
+}
+
+#[test]
+fn under_the_window_end_rule_refinement_of_a_flow_does_not_hold() {
+    let unmeet = |trace: &mut Trace, _: &mut Draw| {
+        settle(trace);
+        tumbling(trace, LateRule::WindowEnd);
+    };
+    check_needed(|seed| flows::world(seed, &[Shape::Window]), unmeet, refined_flow, 20);
 }

@@ -4,14 +4,14 @@
 //! Invariant: all inputs of M23 have the same delay, and each partition stays whole.
 
 use super::case::{Draw, check, check_needed};
-use super::flows::terms::{flow, flow_terms, settle};
+use super::flows::terms::{flow, flow_terms, judges_alone, settle};
 use super::flows::{self, Shape};
 use super::outcome::{Outcome, first};
 use super::shape::{batched, global, watermark, without_changes};
 use super::{Held, Law, claim, need};
 use plimsoll_engine::late::LateRow;
 use plimsoll_engine::output::StepRecord;
-use plimsoll_engine::plan::flow::{Policy, SessionLate, StagePlan};
+use plimsoll_engine::plan::flow::Policy;
 use plimsoll_engine::plan::{Effective, GeneratorPlan};
 use plimsoll_engine::row::PartitionId;
 use plimsoll_engine::time::EventTime;
@@ -20,11 +20,6 @@ use plimsoll_sim::trace::{Item, Trace};
 /// Shapes whose first stage judges every row by the one W, whatever rows came before.
 const BY_W: [Shape; 5] =
     [Shape::Window, Shape::Session, Shape::DedupByTime, Shape::DedupOther, Shape::Cleaned];
-
-/// Whether lateness at this stage is a matter of the row and of W alone.
-fn judges_alone(stage: &StagePlan) -> bool {
-    !matches!(stage, StagePlan::Session(it) if it.late == SessionLate::Merged)
-}
 
 pub(super) const M14_POLICIES: Law = Law {
     name: "M14 policies",

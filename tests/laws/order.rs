@@ -161,6 +161,11 @@ fn m16(trace: &Trace, draw: &mut Draw) -> Held {
     terms.no_heartbeats()?;
     terms.late_rule(&[LateRule::Event])?;
     terms.effective(&[Effective::Row])?;
+    repaired(trace, draw)
+}
+
+/// M16 without asking what judges rows.
+pub(super) fn repaired(trace: &Trace, draw: &mut Draw) -> Held {
     let first = Outcome::of(trace)?;
     let (mut current, mut before) = (trace.clone(), first.clone());
     for _ in 0..4 {
@@ -171,7 +176,7 @@ fn m16(trace: &Trace, draw: &mut Draw) -> Held {
         let at = draw.pick(&inversions);
         current.items.swap(at, at + 1);
         let after = Outcome::of(&current)?;
-        let beyond = before.admits_beyond(&after);
+        let beyond = after.drops_beyond(&before);
         claim(beyond.is_none(), || {
             format!("items {at} and {} exchanged: {}", at + 1, beyond.unwrap_or_default())
         })?;

@@ -26,7 +26,7 @@ pub(super) fn planted() -> Option<&'static Plant> {
 const WORLDS: u64 = 40;
 
 /// Each law, and a planted bug that breaks it.
-const BROKEN_BY: [(&Law, &str); 43] = [
+const BROKEN_BY: [(&Law, &str); 46] = [
     (&delay::M1, "no-final-wm"),
     (&flows::delay::M1, "no-final-wm"),
     (&clocks::M2, "close-by-wallclock"),
@@ -46,6 +46,9 @@ const BROKEN_BY: [(&Law, &str); 43] = [
     (&flows::delay::M13, "slack-off-by-one"),
     (&inputs::M14_POLICIES, "policy-other"),
     (&clocks::M15, "comb-empty-max"),
+    (&clocks::M15_FLOWS, "comb-empty-max"),
+    (&flows::order::M16, "min-underflow"),
+    (&generators::M21_FLOWS, "group-lost"),
     (&heartbeats::M17, "time-lost"),
     (&heartbeats::M17_FLOWS, "time-lost"),
     (&heartbeats::M17_AHEAD, "evict-touched-only"),

@@ -9,7 +9,10 @@
 //! with `Sides::Own` they are the sides' own watermarks, and a row is removed by the line of the other
 //! side (semantics 6).
 //!
-//! Invariant: the bounds of a stage never fall; late <= evict of the same pass.
+//! A line falls where a restart brings W back and not what a side has seen; what removed last falls with
+//! it, and so does what the next stage judges by.
+//!
+//! Invariant: the bounds of a stage never fall but so; else late <= evict of the same pass.
 
 use crate::late::InForce;
 use crate::plan::Effective;
@@ -96,11 +99,9 @@ impl Bounds {
         }
     }
 
-    /// A pass is over that removed with these.
-    pub fn removed(&mut self, evict: Lines) {
-        for (removed, evict) in self.state.removed.iter_mut().zip(evict) {
-            *removed = (*removed).max(evict);
-        }
+    /// A pass is over that removed with these. Not for one with [`NOTHING`](Self::NOTHING).
+    pub const fn removed(&mut self, evict: Lines) {
+        self.state.removed = evict;
     }
 
     /// What removed last at the first stage.

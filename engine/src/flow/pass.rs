@@ -28,6 +28,19 @@ struct Reaching {
 }
 
 impl Flow {
+    /// One pass over all stages that removes with these.
+    pub(super) fn pass_removing(
+        &mut self,
+        late: [InForce; 2],
+        evict: [InForce; 2],
+        cause: ItemId,
+        triggered: bool,
+        out: &mut Output,
+    ) {
+        self.pass_with(late, evict, cause, triggered, out);
+        self.bounds.removed(evict.map(|it| it.watermark));
+    }
+
     /// One pass over all stages.
     pub(super) fn pass_with(
         &mut self,
@@ -100,7 +113,6 @@ impl Flow {
         }
         self.emit(out);
         self.some_do_not_advance = false;
-        self.bounds.removed(removing);
         for (rows, own) in self.waiting.iter_mut().zip(&mut self.own) {
             rows.clear();
             own.clear();

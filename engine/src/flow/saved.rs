@@ -66,6 +66,9 @@ impl Flow {
         }
         if !stages {
             flow.stages = state.stages;
+            if watermark {
+                flow.stages.iter_mut().for_each(Stage::watermark_lost);
+            }
         }
         Ok(flow)
     }

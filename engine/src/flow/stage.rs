@@ -102,6 +102,13 @@ impl Stage {
         }
     }
 
+    /// A restart lost the watermark and brings back what the stage keeps.
+    pub fn watermark_lost(&mut self) {
+        if let Self::AsOf(it) = self {
+            it.nothing_is_reached();
+        }
+    }
+
     /// Groups, entries or stored rows held.
     pub fn state_rows(&self) -> u64 {
         match self {

@@ -10,6 +10,7 @@
 //! Invariant: a row is counted into exactly those of its windows that it has not lost.
 //! Source: semantics sections 3, 4 and 8.
 
+mod reborn;
 pub mod saved;
 #[cfg(test)]
 mod tests;

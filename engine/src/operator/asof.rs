@@ -67,6 +67,12 @@ impl AsOf {
         watermarks[0].min(watermarks[1])
     }
 
+    /// A restart lost the watermark: it has reached no right row yet.
+    pub fn nothing_is_reached(&mut self) {
+        let matched = self.right.places().filter(|it| !it.key.has_null());
+        self.unreached = matched.map(|it| ((it.time, it.number), it.key.clone())).collect();
+    }
+
     /// One pass.
     pub fn step(&mut self, pass: &Pass<'_>, out: &mut StageOutput) {
         for (side, rows) in pass.sides.into_iter().enumerate() {
@@ -213,6 +219,18 @@ mod tests {
         let mut asof = AsOf::new(&plan(100, true));
         step(&mut asof, &[row(1, 0, 8, 1)], 0, 9);
         let out = step(&mut asof, &[row(1, 1, 7, 1), row(0, 2, 7, 1)], 7, 9);
+        assert_eq!((words(&out).as_str(), out.tally.removed), ("2+1", 2));
+        assert_eq!(asof.state_rows(), 1);
+    }
+
+    #[test]
+    fn once_the_watermark_is_lost_right_rows_are_reached_again() {
+        let mut asof = AsOf::new(&plan(100, true));
+        step(&mut asof, &[row(1, 0, 8, 1)], 0, 9);
+        asof.nothing_is_reached();
+        // 7 was late before; it answers until 8 is reached again.
+        assert_eq!(step(&mut asof, &[row(1, 1, 7, 1)], 0, 7).tally.removed, 0);
+        let out = step(&mut asof, &[row(0, 2, 7, 1)], 7, 8);
         assert_eq!((words(&out).as_str(), out.tally.removed), ("2+1", 2));
         assert_eq!(asof.state_rows(), 1);
     }

@@ -87,6 +87,11 @@ impl<T> Keyed<T> {
         self.rows.len()
     }
 
+    /// Where rows stand, by key, time and arrival.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Place> {
+        self.rows.keys()
+    }
+
     /// Puts a row where none stands.
     pub(crate) fn insert(&mut self, place: Place, row: T) {
         self.by_time.insert((place.time, place.number), place.key.clone());

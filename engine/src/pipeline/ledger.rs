@@ -58,6 +58,11 @@ impl Ledger {
         }
     }
 
+    /// A restart lost what has closed windows: they may be born again, without losses.
+    pub fn nothing_is_closed(&mut self) {
+        self.closed = None;
+    }
+
     /// The note on a figure that is written now.
     pub fn note(
         &self,

@@ -40,8 +40,9 @@
 //! stateful stage says: no time, no gap, in no window, late, duplicate, counted. All but the first four
 //! kinds show their time to the marks of their input, filtered ones unless the filter stands before the
 //! watermark. A null time shows nothing or 0 ([`NullTime`]); as 0, dedup never takes it for late, and a
-//! join lets it go at +inf only, with its null row. Count windows take rows without a time. A row of an
-//! input that the plan does not have is not applicable.
+//! join lets it go at +inf only, with its null row. Count windows take rows without a time. Windows,
+//! sessions and groups by a time take a time further than 2^62 ms from zero, which only a stage before
+//! them can write, for no time. A row of an input that the plan does not have is not applicable.
 //!
 //! *Writing.* Append: a group once, when it leaves. Update: at the end of a pass the groups that were
 //! changed in it. Complete: all groups at every Data, Empty and End step; no row is late for a group and

@@ -23,7 +23,7 @@ pub struct RestoreRules {
 }
 
 /// Whether a restart brings something back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Memory {
     /// It does.
     Kept,
@@ -45,4 +45,16 @@ impl RestoreRules {
         Self { maxima: Memory::Lost, idleness: Memory::Lost, ..Self::EXACT };
     /// Flink's DataStream windows: every watermark, maximum and idle status is lost (flink-rules 8).
     pub const NO_WATERMARK: Self = Self { watermark: Memory::Lost, ..Self::GLOBAL_ONLY };
+
+    /// What both bring back.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            watermark: self.watermark.max(other.watermark),
+            maxima: self.maxima.max(other.maxima),
+            idleness: self.idleness.max(other.idleness),
+            windows: self.windows.max(other.windows),
+            ledger: self.ledger.max(other.ledger),
+        }
+    }
 }

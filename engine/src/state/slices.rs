@@ -11,8 +11,9 @@
 //!
 //! Invariant: a part exists only while it has a group and a window that holds it is open.
 
+use crate::state::fold::merge;
 use crate::state::layout::{CHANGED, Groups, Layout};
-use crate::state::table::Table;
+use crate::state::table::{KeysOf, Table};
 use crate::time::EventTime;
 use crate::window::Window;
 use crate::window::assign::Assigner;
@@ -233,6 +234,50 @@ impl Slices {
         {
             self.drop_first();
         }
+    }
+
+    /// What is there now counts in windows only that end after `closed`.
+    pub(crate) fn count_after(&mut self, closed: EventTime) {
+        self.recent = [usize::MAX; RECENT];
+        let latest = self.assigner.next_end(closed) - self.assigner.slide();
+        for (name, number) in std::mem::take(&mut self.order) {
+            let part = &mut self.parts[number];
+            let was_closed = part.first_end <= closed;
+            part.from = if was_closed { part.from.max(latest) } else { part.from };
+            let now = (part.slice.start, part.from);
+            if self.changed.remove(&name) {
+                self.changed.insert(now);
+            }
+            match self.order.get(&now) {
+                None => _ = self.order.insert(now, number),
+                Some(first) => self.join(*first, number),
+            }
+        }
+    }
+
+    /// Two parts that count in the same windows become one.
+    fn join(&mut self, first: usize, second: usize) {
+        let stamp = self.layout.stamp();
+        let empty = Table::new(&self.layout, self.seed);
+        let theirs = std::mem::replace(&mut self.parts[second].table, empty);
+        let opened = self.parts[second].opened;
+        self.parts[second].slice = NOWHERE;
+        self.parts[second].changed.clear();
+        self.free.push(second);
+        let part = &mut self.parts[first];
+        part.opened = part.opened.min(opened);
+        let Table { index, groups } = &mut part.table;
+        let mut open = index.open(groups, theirs.groups.len());
+        for group in 0..theirs.groups.len() {
+            let at = open.find_or_add::<_, 0>(KeysOf(&theirs.groups), group);
+            let (ours, side) = open.both::<0>(at);
+            merge(&self.layout, ours, side, at, &theirs.groups, group);
+            if theirs.groups.of(group)[stamp] & CHANGED & !ours[stamp] != 0 {
+                ours[stamp] |= CHANGED;
+                part.changed.push(at as u32);
+            }
+        }
+        open.close();
     }
 
     fn drop_first(&mut self) {

@@ -6,11 +6,15 @@
 //! trace has no probe, and where there is none of these, at the end of the trace. `EachRow` cuts after every row instead: every row is a
 //! batch, and is followed by a probe.
 //!
+//! A restart forgets what the rules say, whatever the trace does; a crash is one at its place, and what
+//! came since the checkpoint is not read again. Under the trace's own rules both stay as they are.
+//!
 //! A plan that cuts its batches by itself (`interval`, `once`, `available_now`) goes on doing so.
 //!
 //! Invariant: nothing is left out, and every item knows the item of the trace that it stands for.
 
 use crate::trace::{Item, Trace};
+use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::plan::{Plan, Trigger};
 use plimsoll_engine::row::ItemId;
 
@@ -47,8 +51,9 @@ const fn is_instant(item: &Item) -> bool {
     matches!(item, Item::Tick(_) | Item::Probe)
 }
 
-/// A trace under another plan, cut for its trigger.
-pub(super) fn cut(trace: &Trace, mut plan: Plan, cuts: Cuts) -> Cut {
+/// A trace under another plan, cut for its trigger; `restore` is what a restart brings back, where
+/// that is not for the trace to say.
+pub(super) fn cut(trace: &Trace, mut plan: Plan, restore: Option<RestoreRules>, cuts: Cuts) -> Cut {
     let each_row = cuts == Cuts::EachRow;
     if each_row && plan.trigger != Trigger::Row {
         plan.trigger = Trigger::Batch;
@@ -69,6 +74,7 @@ pub(super) fn cut(trace: &Trace, mut plan: Plan, cuts: Cuts) -> Cut {
     for (item, number) in trace.items.iter().zip(1..) {
         let stands = match item {
             Item::Batch if per_row || each_row => Item::Probe,
+            Item::Restart(_) | Item::Crash { .. } => restore.map_or(*item, Item::Restart),
             other => *other,
         };
         items.push(stands);
@@ -138,7 +144,7 @@ mod tests {
     fn items(text: &str, trigger: Trigger, cuts: Cuts) -> String {
         let trace = parse(&format!("plan window=none delay=0s\n{text}")).expect("a trace").trace;
         let plan = Plan { trigger, ..trace.plan.clone() };
-        let cut = cut(&trace, plan, cuts);
+        let cut = cut(&trace, plan, None, cuts);
         let word = |(item, at): (&Item, u64)| {
             let text = item_text(&cut.trace, item);
             let word = if matches!(item, Item::Row(_)) { "row" } else { text.as_str() };

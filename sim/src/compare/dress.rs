@@ -172,8 +172,10 @@ pub(super) fn notes(trace: &Trace, dressed: &Plan, profile: &Profile) -> Vec<Str
         notes.push("takes each row at once, whatever the plan's trigger".to_owned());
     }
     let crashes = trace.items.iter().any(|it| matches!(it, Item::Crash { .. }));
-    if let Some(forgets) = forgets(profile).filter(|_| crashes) {
-        notes.push(format!("a restart forgets {forgets}"));
+    let restarts = trace.items.iter().any(|it| matches!(it, Item::Restart(_)));
+    if let Some(forgets) = forgets(profile).filter(|_| crashes || restarts) {
+        let crash = "; a crash is one, and what came since the checkpoint is not read again";
+        notes.push(format!("a restart forgets {forgets}{}", if crashes { crash } else { "" }));
     }
     if plan.watermark.is_some() && dressed.flow.as_ref().is_some_and(Flow::joins) {
         notes.extend(join_notes(plan, profile));

@@ -15,7 +15,6 @@ use crate::run::Run;
 use crate::system::engine::Engine;
 use crate::trace::{Item, RowItem, Trace};
 use plimsoll_engine::output::{Fate, RowRecord, StepRecord};
-use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::row::ItemId;
 use plimsoll_engine::time::EventTime;
 use std::collections::{BTreeMap, VecDeque};
@@ -46,10 +45,10 @@ impl Told {
     ///
     /// # Errors
     /// Why its plan is refused.
-    pub(super) fn of(cut: &Cut, restore: RestoreRules) -> Result<Self, String> {
+    pub(super) fn of(cut: &Cut) -> Result<Self, String> {
         let trace = &cut.trace;
         let engine = Engine::new(trace, 0);
-        let mut engine = engine.map_err(|it| it[0].cause.clone())?.with_rules(restore);
+        let mut engine = engine.map_err(|it| it[0].cause.clone())?;
         let initial = trace.plan.watermark.as_ref().map_or(EventTime::MIN, |it| it.initial);
         let mut seen = Seen {
             cut,

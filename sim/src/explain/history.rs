@@ -85,6 +85,8 @@ pub struct History {
     pub ignored: Vec<Ignored>,
     /// Rises of the watermark.
     pub rises: Vec<Rise>,
+    /// Restarts that forgot the watermark, with where it stood before.
+    pub forgotten: Vec<(ItemId, EventTime)>,
     /// Windows written.
     pub written: Vec<Written>,
     /// Who holds the minimum down, from which item on.
@@ -166,9 +168,13 @@ impl History {
             reason: it.note.reason,
             rows_dropped: it.note.rows_dropped,
         }));
+        if matches!(seen.item, Item::Restart(_)) && seen.view.watermark < self.last.watermark {
+            self.forgotten.push((id, self.last.watermark));
+        }
+        let mut before = self.last.watermark;
         for step in &seen.output.steps {
-            let before = self.rises.last().map_or(self.last.watermark, |it| it.watermark);
             if before < step.watermark {
+                before = step.watermark;
                 // Of several inputs each has a candidate: that of the watermark is what is meant.
                 let of_flow = seen.view.sources.map(Sources::in_force);
                 let of_flow = of_flow.filter(|it| it.watermark == step.watermark);

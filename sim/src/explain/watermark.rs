@@ -44,6 +44,8 @@ pub struct WatermarkStory {
     pub rose_at: Option<Quoted>,
     /// The item that showed this value.
     pub shown_by: Option<Quoted>,
+    /// The last restart that forgot where it stood, and where that was.
+    pub forgotten: Option<(Quoted, EventTime)>,
     /// Partitions, in order of their numbers.
     pub partitions: Vec<Standing>,
     /// The partition that holds it down.
@@ -105,7 +107,9 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
     let last = &history.last;
     let plan = trace.plan.watermark.as_ref();
     let per_partition = plan.is_some_and(|it| it.generator != GeneratorPlan::GlobalMax);
-    let rise = history.rises.last();
+    let forgotten = history.forgotten.last();
+    let rise =
+        history.rises.last().filter(|it| forgotten.is_none_or(|restart| restart.0 < it.item));
     let held_by = per_partition
         .then(|| history.holders.last().and_then(|it| it.1))
         .flatten()
@@ -120,6 +124,7 @@ pub fn watermark(trace: &Trace) -> Result<WatermarkStory, ExplainError> {
         has_fallback: plan.is_some_and(|it| it.fallback.is_some()),
         rose_at: rise.and_then(|it| Quoted::of(trace, it.item)),
         shown_by: rise.and_then(|it| it.shown_by).and_then(|it| Quoted::of(trace, it)),
+        forgotten: forgotten.and_then(|it| Some((Quoted::of(trace, it.0)?, it.1))),
         partitions: last.members.iter().map(|it| standing(trace, it, last.now, &heard)).collect(),
         held_by: held_by.map(|it| it.0),
         holder: held_by.map(|it| trace.partition_text(it).to_string()),
@@ -321,6 +326,10 @@ impl fmt::Display for WatermarkStory {
                 Some(by) => writeln!(f, "It last rose at {it}; {by} showed the value.")?,
                 None => writeln!(f, "It last rose at {it}.")?,
             }
+        }
+        if let Some((restart, stood)) = &self.forgotten {
+            let stood = TimeText(*stood);
+            writeln!(f, "It had stood at {stood}; the restart at {restart} forgot that.")?;
         }
         let width = self.partitions.iter().map(|it| it.name.len()).max().unwrap_or(0).max(9);
         if !self.partitions.is_empty() {

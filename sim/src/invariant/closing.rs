@@ -9,7 +9,7 @@
 //! once more, is a resurrection; a row that was counted also into one that had closed broke the
 //! interlock.
 //!
-//! Invariant: the frontier never falls.
+//! Invariant: the frontier never falls, except where a restart loses the watermark: then nothing is closed.
 
 use super::past::{FiringFacts, Past, Scope};
 use super::words::{time, window};

@@ -5,7 +5,7 @@
 //! candidate was computed from. With somebody active and aligned, it is at least the least of these
 //! (I8) and at most (I7). With nobody, but somebody idle under `flush`, it is at least the largest real
 //! maximum of those who are silent. A global maximum does not fall at all, except from +inf when
-//! somebody appears after all had finished.
+//! somebody appears after all had finished, and at a restart that forgets.
 //!
 //! With many partitions not every step of a row looks at all of them, unless the candidate changed.
 //!
@@ -17,6 +17,7 @@ use super::{Invariant, Observation};
 use crate::trace::Item;
 use plimsoll_engine::output::StepKind;
 use plimsoll_engine::plan::AllIdle;
+use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::time::EventTime;
 use plimsoll_engine::watermark::member::{Member, MemberState};
 
@@ -66,6 +67,9 @@ impl Invariant for Lowers {
     }
 
     fn observe(&mut self, seen: &Observation<'_>, past: &Past) -> Result<(), String> {
+        if past.lost != RestoreRules::EXACT {
+            self.last = EventTime::MIN;
+        }
         for (record, facts) in seen.output.steps.iter().zip(&past.steps) {
             let before = std::mem::replace(&mut self.last, record.candidate);
             let now = record.candidate;

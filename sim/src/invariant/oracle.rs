@@ -68,20 +68,43 @@ impl OracleAgreement {
     /// # Errors
     /// The most telling disagreement.
     pub fn observe(&mut self, seen: &Observation<'_>) -> Result<(), Violation> {
+        self.compare(seen, |_| true)
+    }
+
+    /// The same, but only what this one says is compared.
+    ///
+    /// # Errors
+    /// The disagreement of this name.
+    pub fn observe_only(&mut self, name: &str, seen: &Observation<'_>) -> Result<(), Violation> {
+        self.compare(seen, |it| it == name)
+    }
+
+    fn compare(
+        &mut self,
+        seen: &Observation<'_>,
+        asks: impl Fn(&str) -> bool,
+    ) -> Result<(), Violation> {
+        let [candidates, verdicts, outputs] = NAMES.map(asks);
         let broken = match &mut self.hand {
             Hand::Plain(oracle, figures) => {
                 oracle.observe(seen.trace, seen.id, seen.item);
-                candidate::disagreement(oracle, seen)
-                    .map(|it| (NAMES[0], it))
-                    .or_else(|| verdict::disagreement(oracle, seen).map(|it| (NAMES[1], it)))
-                    .or_else(|| figures.disagreement(oracle, seen).map(|it| (NAMES[2], it)))
+                let candidate = || candidate::disagreement(oracle, seen);
+                let verdict = || verdict::disagreement(oracle, seen);
+                None.or_else(|| candidates.then(candidate)?.map(|it| (NAMES[0], it)))
+                    .or_else(|| verdicts.then(verdict)?.map(|it| (NAMES[1], it)))
+                    .or_else(|| {
+                        let figure = || figures.disagreement(oracle, seen);
+                        outputs.then(figure)?.map(|it| (NAMES[2], it))
+                    })
             }
             Hand::Flow(oracle, columns) => {
                 oracle.observe(seen.trace, seen.id, seen.item);
-                flow::candidate(oracle, seen)
-                    .map(|it| (NAMES[0], it))
-                    .or_else(|| flow::verdict(oracle, seen).map(|it| (NAMES[1], it)))
-                    .or_else(|| flow::emissions(oracle, columns, seen).map(|it| (NAMES[2], it)))
+                let candidate = || flow::candidate(oracle, seen);
+                let verdict = || flow::verdict(oracle, seen);
+                let emission = || flow::emissions(oracle, columns, seen);
+                None.or_else(|| candidates.then(candidate)?.map(|it| (NAMES[0], it)))
+                    .or_else(|| verdicts.then(verdict)?.map(|it| (NAMES[1], it)))
+                    .or_else(|| outputs.then(emission)?.map(|it| (NAMES[2], it)))
             }
             Hand::Nobody(_) => None,
         };

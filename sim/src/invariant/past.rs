@@ -26,6 +26,7 @@ use crate::trace::{Item, Trace};
 use open::{Closed, Windows};
 use plimsoll_engine::output::{Fate, Firing, StepKind};
 use plimsoll_engine::plan::Trigger;
+use plimsoll_engine::plan::restore::{Memory, RestoreRules};
 use plimsoll_engine::row::ItemId;
 use plimsoll_engine::state::layout::Value;
 use plimsoll_engine::time::{EventTime, ProcTime};
@@ -50,6 +51,8 @@ pub struct Past {
     pub roster: Roster,
     /// Whether the item ended somebody's idleness.
     pub woke: bool,
+    /// What the item lost, if it is a restart.
+    pub lost: RestoreRules,
     /// Rows and others that wait for a step, with their arrival.
     queue: Vec<(u32, ProcTime)>,
     /// How many of them were taken by the item's steps.
@@ -91,6 +94,7 @@ impl Past {
             stopped: false,
             roster: Roster::new(scope.idle.map(|it| it.timeout)),
             woke: false,
+            lost: RestoreRules::EXACT,
             queue: Vec::new(),
             taken: 0,
             rows: Vec::new(),
@@ -120,6 +124,13 @@ impl Past {
         self.was_stopped = self.stopped;
         if let Some(flow) = &mut self.flow {
             flow.observe(seen, self.stopped);
+        }
+        self.lost = match *seen.item {
+            Item::Restart(rules) if !self.stopped => rules,
+            _ => RestoreRules::EXACT,
+        };
+        if self.lost != RestoreRules::EXACT {
+            self.forget();
         }
         self.arrive(seen);
         if !seen.output.steps.is_empty() {
@@ -151,6 +162,42 @@ impl Past {
     #[inline]
     pub fn rows_of(&self, step: &StepFacts) -> &[TakenRow] {
         &self.rows[step.rows.0 as usize..step.rows.1 as usize]
+    }
+
+    /// Whether a restart at this very item lost the watermark.
+    pub fn watermark_lost(&self) -> bool {
+        self.lost.watermark == Memory::Lost
+    }
+
+    /// Whether a restart at this very item lost the content of open windows.
+    pub fn windows_lost(&self) -> bool {
+        self.lost.windows == Memory::Lost
+    }
+
+    /// A restart: what it lost is as before the first row. The largest times stay where the watermark
+    /// does, since they justify it.
+    fn forget(&mut self) {
+        let Self { lost, now, .. } = *self;
+        if lost.idleness == Memory::Lost {
+            self.roster.restart(now);
+        }
+        if let Some(windows) = &mut self.windows {
+            if lost.windows == Memory::Lost {
+                windows.forget_rows();
+            }
+            if lost.ledger == Memory::Lost {
+                windows.forget_losses();
+            }
+            if lost.watermark == Memory::Lost {
+                windows.begin_anew();
+            }
+        }
+        if lost.watermark == Memory::Lost {
+            self.frontier = EventTime::MIN;
+            if lost.maxima == Memory::Lost {
+                self.seen = EventTime::MIN;
+            }
+        }
     }
 
     fn arrive(&mut self, seen: &Observation<'_>) {

@@ -2,6 +2,8 @@
 //!
 //! A row or heartbeat makes its partition active at once; and one that is active and not behind the
 //! candidate after a step is in the minimum.
+//! The first half is what I37 finds too, here from the system's own words alone and of heartbeats and
+//! rows only; the second is said nowhere else but by I43.
 //!
 //! Invariant: looked at right after the item, when the system shows its partitions.
 

@@ -1,90 +1,16 @@
 //! Each check: a run of the engine that is right, and the same run with one thing changed.
 
+mod doctored;
+mod restart;
+
 use super::*;
 use crate::run::Run;
-use crate::system::System;
-use crate::system::engine::Engine;
 use crate::trace::parse::parse;
+use doctored::{Doctor, Doctored, Shown};
 use plimsoll_engine::output::{Completeness, Fate, Firing, StepKind};
-use plimsoll_engine::row::{PartitionId, RowBatch};
+use plimsoll_engine::row::PartitionId;
 use plimsoll_engine::time::{EventTime, ProcTime};
-use plimsoll_engine::watermark::member::{Change, Member, MemberState};
-
-/// What a doctor may change: the output of one call, and how the system shows itself.
-struct Shown {
-    call: u64,
-    members: Vec<Member>,
-    view: View<'static>,
-}
-
-type Doctor<'a> = &'a mut dyn FnMut(&mut Output, &mut Shown);
-
-/// The engine, and somebody who changes what comes out.
-struct Doctored<'a> {
-    engine: Engine,
-    doctor: Doctor<'a>,
-    shown: Shown,
-}
-
-impl<'a> Doctored<'a> {
-    fn new(trace: &Trace, doctor: Doctor<'a>) -> Self {
-        let engine = Engine::new(trace, 1).expect("a plan without refusals");
-        let view = View { members: &[], sources: None, ..engine.view(true) };
-        let shown = Shown { call: 0, members: Vec::new(), view };
-        Self { engine, doctor, shown }
-    }
-
-    fn after(&mut self, out: &mut Output) {
-        let view = self.engine.view(true);
-        self.shown.members = view.members.to_vec();
-        self.shown.view = View { members: &[], sources: None, ..view };
-        self.shown.call += 1;
-        (self.doctor)(out, &mut self.shown);
-    }
-}
-
-impl System for Doctored<'_> {
-    fn arrive(&mut self, rows: &RowBatch, out: &mut Output) {
-        self.engine.arrive(rows, out);
-        self.after(out);
-    }
-    fn heartbeat(
-        &mut self,
-        id: ItemId,
-        partition: PartitionId,
-        time: EventTime,
-        at: ProcTime,
-        out: &mut Output,
-    ) {
-        self.engine.heartbeat(id, partition, time, at, out);
-        self.after(out);
-    }
-    fn tick(&mut self, id: ItemId, now: ProcTime, out: &mut Output) {
-        self.engine.tick(id, now, out);
-        self.after(out);
-    }
-    fn change(&mut self, id: ItemId, change: Change, at: ProcTime, out: &mut Output) {
-        self.engine.change(id, change, at, out);
-        self.after(out);
-    }
-    fn batch(&mut self, id: ItemId, out: &mut Output) {
-        self.engine.batch(id, out);
-        self.after(out);
-    }
-    fn end(&mut self, id: ItemId, out: &mut Output) {
-        self.engine.end(id, out);
-        self.after(out);
-    }
-    fn snapshot(&self) -> Vec<u8> {
-        self.engine.snapshot()
-    }
-    fn restore(&mut self, snapshot: Option<&[u8]>) -> Result<(), String> {
-        self.engine.restore(snapshot)
-    }
-    fn view(&self, _: bool) -> View<'_> {
-        View { members: &self.shown.members, ..self.shown.view }
-    }
-}
+use plimsoll_engine::watermark::member::{Member, MemberState};
 
 /// The first violation of one check, or of all where none is named.
 fn first(trace: &Trace, only: Option<&str>, doctor: Doctor<'_>) -> Option<Violation> {

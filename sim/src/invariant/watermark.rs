@@ -5,6 +5,9 @@
 //! with a fallback the clock - f); +inf only after the end of input, or once all had finished. I6 is
 //! not compared where no row was judged: then no bound was used.
 //!
+//! A restart that loses the watermark begins anew: nothing is remembered of what was before it. I2 goes
+//! on, since what was seen once justifies the less.
+//!
 //! Invariant: one value of each kind is remembered, nothing else.
 
 use super::past::{Past, Scope};
@@ -12,6 +15,7 @@ use super::words::time;
 use super::{Invariant, Observation};
 use plimsoll_engine::output::{Fate, StepKind};
 use plimsoll_engine::plan::OutputMode;
+use plimsoll_engine::plan::restore::Memory;
 use plimsoll_engine::time::EventTime;
 
 /// I1.
@@ -64,7 +68,14 @@ impl Invariant for Monotone {
         MONOTONE
     }
 
-    fn observe(&mut self, seen: &Observation<'_>, _: &Past) -> Result<(), String> {
+    fn observe(&mut self, seen: &Observation<'_>, past: &Past) -> Result<(), String> {
+        if past.watermark_lost() {
+            self.highest = [EventTime::MIN; 5];
+        }
+        // The marks of a flow begin anew with what they have seen.
+        if past.scope.flow.is_some() && past.lost.maxima == Memory::Lost {
+            self.highest[2] = EventTime::MIN;
+        }
         for record in &seen.output.steps {
             self.rises(0, record.watermark)?;
             if self.bounds {
@@ -147,6 +158,9 @@ impl Invariant for Interlock {
 
     fn observe(&mut self, seen: &Observation<'_>, past: &Past) -> Result<(), String> {
         let per_item = past.scope.per_item;
+        if past.watermark_lost() {
+            (self.watermark, self.evict) = (past.scope.initial, EventTime::MIN);
+        }
         for record in &seen.output.steps {
             let in_force = if per_item { record.watermark } else { self.watermark };
             let (step, judged) = (record.step, 0 < record.rows_in);

@@ -6,6 +6,8 @@
 //! records counted into it, after every step that touched the window. I20: nothing is removed or
 //! late, every trigger writes all windows that ever had a row.
 //!
+//! A restart that loses the windows empties the sink and the state: counts begin at 0 again.
+//!
 //! Invariant: the sink of I19 holds open windows only.
 
 use super::past::open::Seedless;
@@ -149,6 +151,9 @@ impl Invariant for Update {
     }
 
     fn observe(&mut self, seen: &Observation<'_>, past: &Past) -> Result<(), String> {
+        if past.windows_lost() {
+            self.sink.clear();
+        }
         for (firing, facts) in seen.output.firings.iter().zip(&past.firings) {
             let held = self.take(firing)?;
             differs(firing.window, held, facts.counted)?;
@@ -186,6 +191,9 @@ impl Invariant for Complete {
     }
 
     fn observe(&mut self, seen: &Observation<'_>, past: &Past) -> Result<(), String> {
+        if past.windows_lost() {
+            self.groups = 0;
+        }
         for record in &seen.output.steps {
             if 0 < record.groups_removed {
                 let (step, groups) = (record.step, record.groups_removed);

@@ -62,6 +62,7 @@ impl<'a> Continuation<'a> {
                 | Item::Steer(_)
                 | Item::Checkpoint
                 | Item::Crash { .. }
+                | Item::Restart(_)
                 | Item::End => {}
             }
         }

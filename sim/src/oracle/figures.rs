@@ -32,7 +32,8 @@ pub(super) struct Figures {
     open: BTreeMap<i64, Open>,
     closed: BTreeMap<i64, u64>,
     dropped: BTreeMap<i64, u64>,
-    changed: Vec<i64>, // Windows, in this step.
+    reached: EventTime, // The largest value that closed, since the watermark began.
+    changed: Vec<i64>,  // Windows, in this step.
     groups: u64,
     candidates: u64,      // How many were computed so far,
     idle_candidates: u64, // and the last one that left somebody out.
@@ -83,6 +84,7 @@ impl Figures {
             open: BTreeMap::new(),
             closed: BTreeMap::new(),
             dropped: BTreeMap::new(),
+            reached: EventTime::MIN,
             changed: Vec::new(),
             groups: 0,
             candidates: 0,
@@ -152,6 +154,7 @@ impl Figures {
         out: &mut Expected,
     ) -> u64 {
         let mut removed = 0;
+        self.reached = self.reached.max(evict);
         while let Some(entry) = self.open.first_entry() {
             let start = *entry.key();
             if evict.0 < self.grid.end(start) {
@@ -189,6 +192,24 @@ impl Figures {
     /// Forgets what changed, where nobody asks.
     pub(super) fn step_ends(&mut self) {
         self.changed.clear();
+    }
+
+    /// No window is open.
+    pub(super) fn forget_open(&mut self) {
+        self.open.clear();
+        self.groups = 0;
+    }
+
+    /// Nothing was dropped for any window.
+    pub(super) fn forget_dropped(&mut self) {
+        self.dropped.clear();
+    }
+
+    /// What was dropped is known of windows that have not been closed.
+    pub(super) fn forget_dropped_for_closed(&mut self) {
+        let reached = std::mem::replace(&mut self.reached, EventTime::MIN);
+        let grid = self.grid;
+        self.dropped.retain(|start, _| reached.0 < grid.end(*start));
     }
 
     /// Groups held.

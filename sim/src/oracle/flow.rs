@@ -28,6 +28,7 @@ mod join;
 mod links;
 pub mod pairs;
 mod published;
+mod restart;
 mod session;
 mod source;
 mod stage;
@@ -92,12 +93,7 @@ impl FlowOracle {
         let plan = &trace.plan;
         let flow = plan.flow.clone().expect("covers refuses plans without a flow");
         let source = Source::new(plan, &flow);
-        let links = links::follow(plan, &flow);
-        let stages = flow.stages.iter().zip(&links).map(|(it, acts)| {
-            let hindsight = flow.hindsight;
-            stage::build(it, *acts, plan.output, flow.null_time, hindsight)
-        });
-        let stages: Vec<_> = stages.collect();
+        let stages = stages(plan, &flow);
         let evicted = source.values();
         Self {
             mode: plan.output,
@@ -132,6 +128,7 @@ impl FlowOracle {
             Item::Row(row) => self.source.arrive(row.partition, now),
             Item::Heartbeat { partition, .. } => self.source.arrive(partition, now),
             Item::Tick(_) | Item::Probe => self.source.each(|it| it.judge_idleness(now)),
+            Item::Restart(rules) => self.restart(trace, rules),
             _ => {}
         }
         match item {
@@ -231,7 +228,7 @@ impl FlowOracle {
                 step: self.steps,
                 fate: FlowFate::NotApplicable,
             }),
-            Item::Checkpoint | Item::Crash { .. } => {}
+            Item::Checkpoint | Item::Crash { .. } | Item::Restart(_) => {}
             _ => self.ignore(id, IgnoredWhy::QueryStopped),
         }
     }
@@ -252,7 +249,8 @@ impl FlowOracle {
     /// Whether what the first stage removes by has moved since the last step.
     fn is_behind(&self) -> bool {
         let (then, now) = (self.evicted, self.source.values());
-        if bounds::per_side(&self.flow) { then.own != now.own } else { then.all < now.all }
+        let side = |it: usize| then.own[it] < now.own[it];
+        if bounds::per_side(&self.flow) { side(0) || side(1) } else { then.all < now.all }
     }
 
     fn one_step(&mut self, trace: &Trace, cause: ItemId, kind: StepKind, items: &[Queued]) {
@@ -270,32 +268,32 @@ impl FlowOracle {
                     let rows = self.take(trace, &mut step, std::slice::from_ref(it));
                     let evict = self.source.compute(it.id, self.now);
                     step.last_pass = at + 1 == items.len();
-                    self.pass(&mut step, it.id, rows, Given { late, evict });
+                    self.pass(&mut step, it.id, rows, Given { late, evict, leaves: true });
                     late = evict;
                 }
                 if items.is_empty() {
                     let evict = self.source.compute(cause, self.now);
-                    self.pass(&mut step, cause, Vec::new(), Given { late, evict });
+                    self.pass(&mut step, cause, Vec::new(), Given { late, evict, leaves: true });
                 }
                 self.evicted = self.source.values();
             }
             Some(Effective::Probe) if kind == StepKind::Probe => {
                 let rows = self.take(trace, &mut step, items);
                 let evict = self.source.compute(cause, self.now);
-                self.pass(&mut step, cause, rows, Given { late: before, evict });
+                self.pass(&mut step, cause, rows, Given { late: before, evict, leaves: true });
                 self.evicted = evict;
             }
             Some(Effective::Probe) => {
                 let rows = self.take(trace, &mut step, items);
                 let evict = Values::NOTHING;
-                self.pass(&mut step, cause, rows, Given { late: before, evict });
+                self.pass(&mut step, cause, rows, Given { late: before, evict, leaves: false });
                 self.evicted = evict;
             }
             Some(Effective::NextBatch | Effective::BatchAfterNext) | None => {
                 let lag_two = self.effective == Some(Effective::BatchAfterNext);
                 let late = if lag_two { self.evicted } else { before };
                 let rows = self.take(trace, &mut step, items);
-                self.pass(&mut step, cause, rows, Given { late, evict: before });
+                self.pass(&mut step, cause, rows, Given { late, evict: before, leaves: true });
                 self.source.compute(cause, self.now);
                 self.evicted = before;
             }
@@ -386,4 +384,12 @@ impl FlowOracle {
         });
         self.expected.emissions.extend(written);
     }
+}
+
+/// The stages, empty.
+fn stages(plan: &Plan, flow: &Flow) -> Vec<Box<dyn Stage>> {
+    let links = links::follow(plan, flow);
+    let (mode, null, hindsight) = (plan.output, flow.null_time, flow.hindsight);
+    let build = |(it, acts): (_, &_)| stage::build(it, *acts, mode, null, hindsight);
+    flow.stages.iter().zip(&links).map(build).collect()
 }

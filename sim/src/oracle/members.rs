@@ -15,6 +15,7 @@
 //! known here. Source: semantics 2.1, 2.2, 12, 14.
 
 use plimsoll_engine::output::IgnoredWhy;
+use plimsoll_engine::plan::restore::{Memory, RestoreRules};
 use plimsoll_engine::plan::{AllIdle, GeneratorPlan, IdlePlan, Rejoin};
 use plimsoll_engine::row::{ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, ProcTime};
@@ -157,6 +158,27 @@ impl Members {
     /// Whether every partition that could still send is silent, and there is one.
     pub(super) fn all_idle(&self) -> bool {
         self.some_idle() && self.all.iter().all(|it| it.state != MemberState::Active)
+    }
+
+    /// A restart: what it loses is as before the first row; silence begins now.
+    pub(super) fn forget(&mut self, rules: RestoreRules, now: ProcTime) {
+        if rules.maxima == Memory::Lost {
+            (self.top, self.top_set_by) = (EventTime::MIN, None);
+            for it in &mut self.all {
+                (it.max, it.max_set_by) = (EventTime::MIN, None);
+            }
+        }
+        if rules.idleness == Memory::Lost {
+            let unfinished = |it: &&mut Member| it.state != MemberState::Finished;
+            for it in self.all.iter_mut().filter(unfinished) {
+                (it.state, it.aligned, it.last_activity) = (MemberState::Active, true, now);
+            }
+        }
+    }
+
+    /// No c has been computed yet.
+    pub(super) const fn starts_anew(&mut self) {
+        self.candidate = EventTime::MIN;
     }
 
     /// Computes c anew; what has caught up is aligned first.

@@ -61,7 +61,7 @@ impl Schedule {
     /// What an item begins, at this instant.
     pub(super) fn begin(&mut self, item: &Item, now: ProcTime) -> Begin {
         match (self.trigger, item) {
-            (_, Item::Checkpoint | Item::Crash { .. }) => Begin::Nothing,
+            (_, Item::Checkpoint | Item::Crash { .. } | Item::Restart(_)) => Begin::Nothing,
             (Trigger::Once, Item::Batch | Item::End) => Begin::Stop(u64::MAX),
             (Trigger::AvailableNow(rows), Item::Batch | Item::End) => Begin::Stop(rows.max(1)),
             (_, Item::End) => Begin::End,

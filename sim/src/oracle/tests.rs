@@ -7,6 +7,7 @@ mod numbers;
 mod output;
 mod partitions;
 mod random;
+mod restart;
 mod rules;
 
 use super::{Expected, ExpectedFate, Lateness, Oracle};

@@ -4,7 +4,7 @@
 //! the c* that stood when it was computed and the wall clock that gave it, if one did. Two values
 //! are kept: after the last step, and after the one before; the lag picks between them.
 //!
-//! Invariant: w never decreases. Source: semantics 2, 2.3, 3.3.
+//! Invariant: w never decreases, except where a restart loses it. Source: semantics 2, 2.3, 3.3.
 
 use plimsoll_engine::plan::{Effective, WatermarkPlan};
 use plimsoll_engine::row::ItemId;
@@ -38,9 +38,16 @@ pub(super) struct Watermark {
 
 impl Watermark {
     pub(super) fn new(plan: Option<WatermarkPlan>) -> Self {
-        let initial = plan.as_ref().map_or(EventTime::MIN, |it| it.initial);
-        let last = Value { watermark: initial, ..Value::NOTHING };
-        Self { plan, last, before_last: last }
+        let mut first = Self { plan, last: Value::NOTHING, before_last: Value::NOTHING };
+        first.starts_anew();
+        first
+    }
+
+    /// As before the first row, nothing counted yet.
+    pub(super) fn starts_anew(&mut self) {
+        let initial = self.plan.as_ref().map_or(EventTime::MIN, |it| it.initial);
+        self.last = Value { watermark: initial, ..Value::NOTHING };
+        self.before_last = self.last;
     }
 
     /// The value computed last.

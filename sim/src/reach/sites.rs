@@ -74,6 +74,9 @@ pub const SITES: &[Site] = &[
     site("stale crash", "the last checkpoint cannot be read"),
     site("two crashes in a row", "the second finds the state of the first"),
     site("crash between closing and the next row", "what was written must not be written again"),
+    site("restart that forgets", "maxima, watermark, idleness or state, as engines do"),
+    site("restart that forgets while windows are open", "their rows are judged anew"),
+    site("restart with rows queued", "they are read again, after what is forgotten has been"),
     // Flows: sessions.
     site("session merged two sessions", "a row between two silences"),
     site("touching sessions", "one ends where the next begins, and both are written in one step"),

@@ -15,6 +15,7 @@ use plimsoll_engine::late::{LateCause, LateRow};
 use plimsoll_engine::output::{
     Completeness, Fate, Firing, FiringReason, IgnoredWhy, StepKind, StepRecord,
 };
+use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::plan::{LateRule, Rejoin, Trigger};
 use plimsoll_engine::row::PartitionId;
 use plimsoll_engine::state::layout::Value;
@@ -144,6 +145,16 @@ impl Watch {
                 sometimes!(self.reach, "stale crash", stale);
                 sometimes!(self.reach, "two crashes in a row", self.crashed);
                 sometimes!(self.reach, "crash between closing and the next row", self.closed);
+            }
+            Item::Restart(rules) => {
+                let forgets = rules != RestoreRules::EXACT;
+                sometimes!(self.reach, "restart that forgets", forgets);
+                sometimes!(
+                    self.reach,
+                    "restart that forgets while windows are open",
+                    forgets && seen.view.oldest_end.is_some()
+                );
+                sometimes!(self.reach, "restart with rows queued", waiting);
             }
             Item::Probe | Item::Batch | Item::Steer(_) | Item::Checkpoint | Item::End => {}
         }

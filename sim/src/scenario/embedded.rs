@@ -40,6 +40,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("stale_checkpoint", include_str!("../../../scenarios/stale_checkpoint.toml")),
     ("two_batches_behind", include_str!("../../../scenarios/two_batches_behind.toml")),
     ("extremes", include_str!("../../../scenarios/extremes.toml")),
+    ("forgetful_restart", include_str!("../../../scenarios/forgetful_restart.toml")),
     ("long_run", include_str!("../../../scenarios/long_run.toml")),
     ("visits_of_a_user", include_str!("../../../scenarios/visits_of_a_user.toml")),
     ("visits_by_row", include_str!("../../../scenarios/visits_by_row.toml")),
@@ -58,10 +59,11 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("steps_without_data", include_str!("../../../scenarios/steps_without_data.toml")),
     ("rows_without_a_time", include_str!("../../../scenarios/rows_without_a_time.toml")),
     ("restarts_of_a_flow", include_str!("../../../scenarios/restarts_of_a_flow.toml")),
+    ("forgetful_flow", include_str!("../../../scenarios/forgetful_flow.toml")),
 ];
 
 /// Where the worlds of flows begin in the list.
-const FLOWS: usize = 22;
+const FLOWS: usize = 23;
 
 /// In how many seeds of 1,000 a sweep has the world of a flow.
 const SHARE: u32 = 450;
@@ -112,6 +114,13 @@ fn is_of_a_flow(entropy: &Entropy<'_>) -> bool {
 /// The embedded world that a sweep over all of them has here.
 pub fn sweep_scenario(entropy: &Entropy<'_>) -> &'static Scenario {
     if is_of_a_flow(entropy) { flow_scenario(entropy) } else { default_scenario(entropy) }
+}
+
+/// The world of a seed in the embedded scenario of this name.
+pub fn embedded_world(name: &str, seed: u64) -> Option<World> {
+    let (_, text) = EMBEDDED.iter().find(|it| it.0 == name)?;
+    let scenario = Scenario::parse(text).ok()?;
+    Some(scenario.world_from(&Entropy::from_seed(seed)))
 }
 
 /// The plain world of a seed.

@@ -4,6 +4,7 @@
 //! different traces with one fingerprint would cost one candidate; at 128 bits and a few thousand
 //! candidates that does not happen.)
 
+use crate::trace::restart;
 use crate::trace::{Item, Trace};
 use plimsoll_engine::watermark::levels::Steer;
 
@@ -50,6 +51,7 @@ impl Mix {
             Item::Steer(Steer::Press { input, task, on }) => {
                 (13, task as u32, (input << 1 | usize::from(on)) as i64)
             }
+            Item::Restart(rules) => (14, 0, restart::bits(rules)),
         };
         self.add(kind << 32 | u64::from(number));
         self.add(value as u64);

@@ -6,6 +6,7 @@
 //! Invariant: the number of items stays.
 
 use super::{Edit, Edits, Pass};
+use crate::trace::restart;
 use crate::trace::{Item, RowItem, Trace};
 use plimsoll_engine::row::PartitionId;
 use plimsoll_engine::watermark::member::Adoption;
@@ -47,6 +48,9 @@ fn plainer(trace: &Trace, at: usize) -> Vec<Trace> {
         Item::Tick(_) => vec![with(Item::Probe)],
         Item::Remove(partition) | Item::Finish(partition) => vec![row(partition, 0)],
         Item::Crash { stale: true } => vec![with(Item::Crash { stale: false })],
+        Item::Restart(rules) => {
+            restart::kept_one_more(rules).map(|it| with(Item::Restart(it))).collect()
+        }
         Item::Add { partition, .. } => {
             let adoption = Adoption::WithoutWatermark;
             vec![row(partition, 0), with(Item::Add { partition, adoption })]

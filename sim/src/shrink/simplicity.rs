@@ -11,6 +11,7 @@
 mod flow;
 
 use super::place::Place;
+use crate::trace::restart;
 use crate::trace::{Item, Trace};
 use plimsoll_engine::plan::{
     Aggregate, AllIdle, Effective, GeneratorPlan, LatePolicy, LateRule, OutputMode, Plan, Rejoin,
@@ -107,6 +108,7 @@ fn kind_cost(item: &Item) -> u64 {
         Item::Heartbeat { .. } | Item::Finish(_) | Item::Steer(_) => 3,
         Item::Remove(_) => 4,
         Item::Crash { stale } => 4 + u64::from(stale),
+        Item::Restart(rules) => 4 + restart::lost(rules).count() as u64,
         Item::Add { adoption, .. } | Item::Move { adoption, .. } => 4 + adoption as u64,
     }
 }
@@ -130,6 +132,7 @@ fn rank(trace: &Trace, item: &Item) -> (u8, u32, i64) {
         }
         Item::Checkpoint => (4, 0, 0),
         Item::Crash { .. } => (5, 0, 0),
+        Item::Restart(rules) => (5, 1, restart::bits(rules)),
         Item::End => (6, 0, 0),
     }
 }

@@ -50,6 +50,12 @@ impl Engine {
         Self { rules, ..self }
     }
 
+    fn resume(&mut self, bytes: &[u8], rules: RestoreRules) -> Result<(), String> {
+        let resumed = Job::restore(self.plan.clone(), bytes, self.hash_seed, rules);
+        self.job = resumed.map_err(|it| it.to_string())?;
+        Ok(())
+    }
+
     fn paused(&self) -> u64 {
         let Some(levels) = self.job.levels().map(Leveled::levels) else { return 0 };
         let paused = |it: &&Member| levels.standing(it.partition) == Standing::Paused;
@@ -103,12 +109,15 @@ impl System for Engine {
     }
 
     fn restore(&mut self, snapshot: Option<&[u8]>) -> Result<(), String> {
-        self.job = match snapshot {
-            None => Job::new(self.plan.clone(), self.clock, self.hash_seed),
-            Some(bytes) => Job::restore(self.plan.clone(), bytes, self.hash_seed, self.rules)
-                .map_err(|it| it.to_string())?,
-        };
+        match snapshot {
+            None => self.job = Job::new(self.plan.clone(), self.clock, self.hash_seed),
+            Some(bytes) => self.resume(bytes, self.rules)?,
+        }
         Ok(())
+    }
+
+    fn restart(&mut self, rules: RestoreRules) -> Result<(), String> {
+        self.resume(&self.snapshot(), rules.and(self.rules))
     }
 
     fn view(&self, deep: bool) -> View<'_> {

@@ -12,6 +12,7 @@
 use super::parse::VERSION;
 use super::partition::TaskText;
 use super::plan_text::pairs_of;
+use super::restart;
 use super::time_text::{SpanText, TimeText};
 use super::words::quoted;
 use super::{Item, RowItem, Trace};
@@ -84,6 +85,7 @@ fn item_line(text: &mut String, trace: &Trace, item: &Item) -> std::fmt::Result 
         Item::Checkpoint => write!(text, "checkpoint"),
         Item::Crash { stale: false } => write!(text, "crash"),
         Item::Crash { stale: true } => write!(text, "crash stale"),
+        Item::Restart(rules) => write!(text, "restart{}", restart::words(*rules)),
         Item::End => write!(text, "end"),
     }
 }

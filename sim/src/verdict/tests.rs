@@ -160,3 +160,35 @@ fn the_past_accounts_for_every_row() {
     assert_eq!(rows, 10);
     assert_eq!(checks.past.windows_with_state(), 0);
 }
+
+/// Liveness belongs to one seed in four (see `plimsoll explore`), and all of its stories must be told all the
+/// same.
+#[test]
+fn seeds_that_are_multiples_tell_every_story_of_liveness() {
+    let told = |seed: u64| {
+        let world = sweep_world(seed);
+        liveness::continuation(&world.trace, world.chaos_len, spread(seed)).ok().map(|it| it.name)
+    };
+    let told: Vec<_> = (0..4_000).step_by(4).filter_map(told).collect();
+    for name in liveness::NAMES {
+        let times = told.iter().filter(|it| **it == name).count();
+        assert!(3 <= times, "{name} is told {times} times by {} seeds", told.len());
+    }
+}
+
+#[test]
+fn a_check_that_is_asked_alone_passes_over_what_breaks_others() {
+    let text = "plan delay=0s watermark=partition effective=row trigger=row
+row p0 10:00:00 k=a v=1
+row p1 10:20:00 k=a v=1";
+    let trace = parse(text).expect(text).trace;
+    let plant = zoo::named("comb-max").expect("a plant");
+    let make = |seed| plant.system(&trace, seed).expect("a plan without refusals");
+    let alone = |check| alone(check, &trace, &make, &Options::default());
+    // Of these all together name the first only.
+    let broken: Vec<_> = names().filter_map(alone).map(|it| (it.name, it.at.0)).collect();
+    let expected =
+        [("I7 candidate_within_minimum", 2), ("I43 candidate_agrees", 2), ("I41 oracle_agrees", 2)];
+    assert_eq!(broken, expected);
+    assert!(alone("I7").is_none(), "a number is no name");
+}

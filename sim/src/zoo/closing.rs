@@ -41,6 +41,13 @@ pub const PLANTS: &[Plant] = &[
         build: Build::Fault(|_| Box::new(Again(None))),
     },
     Plant {
+        name: "written-twice-at-once",
+        modelled_on: &[],
+        what: "the last window that a step writes is written twice in that step",
+        killed_by: &["I13", "I41"],
+        build: Build::Fault(|_| Box::new(AtOnce)),
+    },
+    Plant {
         name: "resurrection",
         modelled_on: &["KAFKA-7994", "SPARK-18513"],
         what: "a late row gives birth to its window again",
@@ -162,6 +169,19 @@ impl Fault for Again {
             out.firings.extend(self.0.take());
             self.0 = last;
         }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct AtOnce;
+
+impl Fault for AtOnce {
+    fn copy(&self) -> Box<dyn Fault> {
+        Box::new(*self)
+    }
+
+    fn after(&mut self, _: &Engine, out: &mut Output) {
+        out.firings.extend(out.firings.last().cloned());
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::system::engine::Engine;
 use crate::system::{System, View};
 use plimsoll_engine::output::Output;
+use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime};
 use plimsoll_engine::watermark::levels::Steer;
@@ -70,7 +71,7 @@ pub trait Fault: std::fmt::Debug {
     fn restored(&mut self) {}
 
     /// How the system shows itself.
-    fn show<'a>(&self, view: View<'a>) -> View<'a> {
+    fn show<'a>(&'a self, view: View<'a>) -> View<'a> {
         view
     }
 }
@@ -150,6 +151,12 @@ impl System for Faulty {
         let kept = self.kept.borrow();
         let kept = kept.iter().rev().find(|it| Some(it.0.as_slice()) == snapshot);
         self.fault = kept.map_or_else(|| self.fresh.copy(), |it| it.1.copy());
+        self.fault.restored();
+        Ok(())
+    }
+
+    fn restart(&mut self, rules: RestoreRules) -> Result<(), String> {
+        self.engine.restart(rules)?;
         self.fault.restored();
         Ok(())
     }

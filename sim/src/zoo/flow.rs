@@ -7,14 +7,15 @@
 use crate::system::engine::Engine;
 use crate::zoo::fault::Fault;
 use crate::zoo::{Build, Plant};
-use plimsoll_engine::output::{EmissionKind, Fate, Output};
+use plimsoll_engine::output::{EmissionKind, EmissionNote, Fate, Output};
 use plimsoll_engine::plan::Plan;
 use plimsoll_engine::plan::flow::{
-    Chain, DedupExpiry, Flow, FollowUp, JoinPlan, NullTime, Policy, SessionLate, SessionPlan,
-    Sides, StagePlan, Touching,
+    Chain, DedupExpiry, Flow, FollowUp, JoinKind, JoinPlan, NullTime, Policy, SessionLate,
+    SessionPlan, Sides, StagePlan, Touching,
 };
+use plimsoll_engine::plan::levels::PausedIdle;
 use plimsoll_engine::row::RowBatch;
-use plimsoll_engine::time::Span;
+use plimsoll_engine::time::{EventTime, Span};
 
 /// Wrong flows.
 pub const PLANTS: &[Plant] = &[
@@ -66,9 +67,9 @@ pub const PLANTS: &[Plant] = &[
     ),
     rule(
         "session-touch",
-        &["LAMINAR-79"],
+        &["KAFKA-8289"],
         "sessions that touch are one where they are two, and the other way round",
-        &["I11", "I41", "I42"],
+        &["I41", "I42"],
         |it| {
             on_session(it, |it| {
                 it.touching = match it.touching {
@@ -185,6 +186,17 @@ pub const PLANTS: &[Plant] = &[
         &["I35", "I42"],
         |it| it.hindsight = Span::ZERO,
     ),
+    rule(
+        "paused-idle-stays",
+        &["FLINK-40093"],
+        "a partition that falls idle while it waits for others is never read again",
+        &["L6"],
+        |it| {
+            if let Some(levels) = &mut it.levels {
+                levels.rules.paused_idle = PausedIdle::Stays;
+            }
+        },
+    ),
     rule("count-one-more", &[], "a window of n rows takes n + 1", &["I41"], |it| {
         on_stages(it, |it| {
             if let StagePlan::Count(it) = it {
@@ -197,7 +209,7 @@ pub const PLANTS: &[Plant] = &[
         &["SPARK-38684"],
         "every third pair is not written",
         &["I16", "I41"],
-        |out, n| {
+        |_, out, n| {
             keep(out, |out, row| out.emissions.notes[row].kind != EmissionKind::Row || third(n));
         },
     ),
@@ -206,7 +218,7 @@ pub const PLANTS: &[Plant] = &[
         &["SPARK-38684"],
         "every third pair is written twice",
         &["I15", "I41"],
-        |out, n| {
+        |_, out, n| {
             let twice = |out: &Output, row: usize| {
                 out.emissions.notes[row].kind == EmissionKind::Row && !third(n)
             };
@@ -218,15 +230,49 @@ pub const PLANTS: &[Plant] = &[
         &["KAFKA-14862", "KAFKA-15417"],
         "rows without a partner are not written",
         &["I17", "I41"],
-        |out, _| keep(out, |out, row| out.emissions.notes[row].kind != EmissionKind::Unmatched),
+        |_, out, _| keep(out, |out, row| out.emissions.notes[row].kind != EmissionKind::Unmatched),
     ),
     seam(
         "null-row-twice",
-        &["KAFKA-10847"],
+        &["SPARK-38684"],
         "rows without a partner are written twice",
         &["I17", "I41"],
-        |out, _| {
+        |_, out, _| {
             repeat(out, |out, row| out.emissions.notes[row].kind == EmissionKind::Unmatched);
+        },
+    ),
+    seam(
+        "null-row-early",
+        &["KAFKA-10847"],
+        "a row that finds a partner has been written without one before",
+        &["I18", "I17", "I41"],
+        |engine, out, _| null_rows_first(engine, out),
+    ),
+    seam(
+        "session-in-parts",
+        &["LAMINAR-79"],
+        "the first half of every third session is written as a session of its own before it",
+        &["I11", "I41"],
+        halves_first,
+    ),
+    seam(
+        "handover-lost",
+        &[],
+        "a stage says that it was handed one row less than the stage before has written",
+        &["I24"],
+        |_, out, _| {
+            let behind = out.stages.iter_mut().filter(|it| 0 < it.stage);
+            behind.for_each(|it| it.rows_in = it.rows_in.saturating_sub(1));
+        },
+    ),
+    seam(
+        "stage-ahead",
+        &["FLINK-8158"],
+        "a later stage removes by a watermark that is one millisecond ahead of the stage before",
+        &["I24", "I43", "I42"],
+        |_, out, _| {
+            let behind = out.stages.iter_mut().filter(|it| 0 < it.stage);
+            behind.for_each(|it| it.evict[0] = it.evict[0] + Span(1));
         },
     ),
     seam(
@@ -234,24 +280,30 @@ pub const PLANTS: &[Plant] = &[
         &["MZ-30977"],
         "a pane is replaced and not taken back",
         &["I21", "I41"],
-        |out, _| keep(out, |out, row| out.emissions.notes[row].kind != EmissionKind::Retraction),
+        |_, out, _| keep(out, |out, row| out.emissions.notes[row].kind != EmissionKind::Retraction),
     ),
-    seam("pane-first", &[], "every pane says that it is the first", &["I22", "I41"], |out, _| {
-        out.emissions.notes.iter_mut().for_each(|it| it.pane = 0);
-    }),
+    seam(
+        "pane-first",
+        &[],
+        "every pane says that it is the first",
+        &["I22", "I41"],
+        |_, out, _| {
+            out.emissions.notes.iter_mut().for_each(|it| it.pane = 0);
+        },
+    ),
     seam(
         "duplicate-silent",
         &["SPARK-38549"],
         "a duplicate leaves no record",
         &["I42"],
-        |out, _| out.records.retain(|it| !matches!(it.fate, Fate::Duplicate { .. })),
+        |_, out, _| out.records.retain(|it| !matches!(it.fate, Fate::Duplicate { .. })),
     ),
     seam(
         "group-lost",
         &["FLINK-4589"],
         "every third group is not written when it leaves",
         &["I41", "I22", "I21"],
-        |out, n| {
+        |_, out, n| {
             keep(out, |out, row| out.emissions.notes[row].kind != EmissionKind::OnTime || third(n));
         },
     ),
@@ -272,7 +324,7 @@ const fn seam(
     modelled_on: &'static [&'static str],
     what: &'static str,
     killed_by: &'static [&'static str],
-    change: fn(&mut Output, &mut u64),
+    change: fn(&Engine, &mut Output, &mut u64),
 ) -> Plant {
     Plant { name, modelled_on, what, killed_by, build: Build::Emissions(change) }
 }
@@ -325,15 +377,67 @@ fn copies(out: &mut Output, mut times: impl FnMut(&Output, usize) -> usize) {
     (out.emissions.rows, out.emissions.notes) = (rows, notes);
 }
 
+/// Each pair of an outer join that is the whole flow comes after null rows of its halves, where
+/// rows of that side get any.
+fn null_rows_first(engine: &Engine, out: &mut Output) {
+    let Some([StagePlan::Join(join)]) = engine.job().plan().flow.as_ref().map(|it| &it.stages[..])
+    else {
+        return;
+    };
+    let owed = match join.kind {
+        JoinKind::Left => [true, false],
+        JoinKind::Right => [false, true],
+        JoinKind::Full => [true, true],
+        JoinKind::Inner | JoinKind::Semi | JoinKind::Anti => return,
+    };
+    let columns = out.emissions.rows.columns.len();
+    let written = std::mem::replace(&mut out.emissions.rows, RowBatch::new(columns));
+    let notes = std::mem::take(&mut out.emissions.notes);
+    for (row, note) in notes.into_iter().enumerate() {
+        for side in (0..2).filter(|it| owed[*it] && note.kind == EmissionKind::Row) {
+            let own = (columns / 2 * side)..(columns / 2 * (side + 1));
+            let cell = |at: usize| written.columns[at].get(row).filter(|_| own.contains(&at));
+            let cells: Vec<_> = (0..columns).map(cell).collect();
+            let (id, partition) = (written.ids[row], written.partitions[row]);
+            out.emissions.rows.push(id, partition, written.arrivals[row], &cells);
+            out.emissions.notes.push(EmissionNote { kind: EmissionKind::Unmatched, ..note });
+        }
+        out.emissions.rows.extend_from(&written, row..row + 1);
+        out.emissions.notes.push(note);
+    }
+}
+
+/// Sessions whose rows were not all merged.
+fn halves_first(engine: &Engine, out: &mut Output, n: &mut u64) {
+    let flow = engine.job().plan().flow.as_ref();
+    let Some(StagePlan::Session(_)) = flow.and_then(|it| it.stages.last()) else { return };
+    let mut halves = Vec::new();
+    repeat(out, |out, row| {
+        let cell = |column: usize| out.emissions.rows.columns[column].get(row);
+        let length = cell(0).zip(cell(1)).map_or(0, |(start, end)| end.saturating_sub(start));
+        let on_time = out.emissions.notes[row].kind == EmissionKind::OnTime;
+        let twice = on_time && 1 < length && !third(n);
+        halves.extend(twice.then_some(row + halves.len()));
+        twice
+    });
+    for row in halves {
+        let columns = &mut out.emissions.rows.columns;
+        let start = columns[0].values[row];
+        let end = start + (columns[1].values[row] - start) / 2;
+        (columns[1].values[row], columns[2].values[row]) = (end, end - 1);
+        out.emissions.notes[row].time = EventTime(end - 1);
+    }
+}
+
 /// What comes out of a flow, changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Emitted {
-    change: fn(&mut Output, &mut u64),
+    change: fn(&Engine, &mut Output, &mut u64),
     count: u64,
 }
 
 impl Emitted {
-    pub(super) const fn new(change: fn(&mut Output, &mut u64)) -> Self {
+    pub(super) const fn new(change: fn(&Engine, &mut Output, &mut u64)) -> Self {
         Self { change, count: 0 }
     }
 }
@@ -343,8 +447,8 @@ impl Fault for Emitted {
         Box::new(*self)
     }
 
-    fn after(&mut self, _: &Engine, out: &mut Output) {
-        (self.change)(out, &mut self.count);
+    fn after(&mut self, engine: &Engine, out: &mut Output) {
+        (self.change)(engine, out, &mut self.count);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::system::engine::Engine;
 use crate::zoo::fault::Fault;
 use crate::zoo::{Build, Plant};
 use plimsoll_engine::late::Saving;
-use plimsoll_engine::output::{Completeness, Fate, Output};
+use plimsoll_engine::output::{Completeness, Fate, Output, RowRecord};
 use plimsoll_engine::time::{EventTime, Span};
 
 /// Wrong numbers.
@@ -25,6 +25,27 @@ pub const PLANTS: &[Plant] = &[
         what: "late rows leave no record",
         killed_by: &["I14", "I42", "I40"],
         build: Build::Fault(|_| Box::new(Numbers(unrecorded))),
+    },
+    Plant {
+        name: "partly-late-silent",
+        modelled_on: &["JET-675"],
+        what: "a row that is late for some of its windows only is said to be in all of them",
+        killed_by: &["I5", "I42", "I40"],
+        build: Build::Fault(|_| Box::new(Numbers(partly))),
+    },
+    Plant {
+        name: "late-leaves-group",
+        modelled_on: &["FLINK-5713"],
+        what: "a late row leaves an empty group behind",
+        killed_by: &["I29", "I40"],
+        build: Build::Fault(|_| Box::new(LeftBehind(0))),
+    },
+    Plant {
+        name: "late-sets-maximum",
+        modelled_on: &["KAFKA-7072"],
+        what: "a late row is taken for the furthest: the candidate that is shown goes back to it",
+        killed_by: &["I29", "I8", "I43"],
+        build: Build::Fault(|_| Box::new(Numbers(goes_back))),
     },
     Plant {
         name: "ledger-empty",
@@ -85,6 +106,22 @@ fn unrecorded(_: &Engine, out: &mut Output) {
     out.records.retain(|it| !matches!(it.fate, Fate::Late(_)));
 }
 
+fn partly(_: &Engine, out: &mut Output) {
+    out.records.retain(|it| !matches!(it.fate, Fate::Late(it) if 0 < it.windows_kept));
+}
+
+fn goes_back(_: &Engine, out: &mut Output) {
+    let late = |it: &RowRecord| match it.fate {
+        Fate::Late(it) => Some(it.time),
+        _ => None,
+    };
+    if let (Some(step), Some(time)) =
+        (out.steps.last_mut(), out.records.iter().rev().find_map(late))
+    {
+        step.candidate = step.candidate.min(time);
+    }
+}
+
 fn ledger(_: &Engine, out: &mut Output) {
     out.firings.iter_mut().for_each(|it| it.note.rows_dropped = 0);
 }
@@ -120,7 +157,7 @@ impl Fault for Down {
         }
     }
 
-    fn show<'a>(&self, view: View<'a>) -> View<'a> {
+    fn show<'a>(&'a self, view: View<'a>) -> View<'a> {
         View { watermark: self.0.unwrap_or(view.watermark), ..view }
     }
 }
@@ -133,8 +170,27 @@ impl Fault for Gauge {
         Box::new(*self)
     }
 
-    fn show<'a>(&self, view: View<'a>) -> View<'a> {
+    fn show<'a>(&'a self, view: View<'a>) -> View<'a> {
         let groups = view.groups.map(|it| if it == 0 && 3 < view.steps { 1 } else { it });
         View { groups, ..view }
+    }
+}
+
+/// How many groups late rows have left behind.
+#[derive(Clone, Copy, Debug)]
+struct LeftBehind(u64);
+
+impl Fault for LeftBehind {
+    fn copy(&self) -> Box<dyn Fault> {
+        Box::new(*self)
+    }
+
+    fn after(&mut self, _: &Engine, out: &mut Output) {
+        let whole = |it: &&RowRecord| matches!(it.fate, Fate::Late(it) if it.windows_kept == 0);
+        self.0 += out.records.iter().filter(whole).count() as u64;
+    }
+
+    fn show<'a>(&'a self, view: View<'a>) -> View<'a> {
+        View { groups: view.groups.map(|it| it + self.0), ..view }
     }
 }

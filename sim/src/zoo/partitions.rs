@@ -2,14 +2,14 @@
 //!
 //! Invariant: each is one mistake in how changes of partitions and silence are taken.
 
-use crate::system::System;
 use crate::system::engine::Engine;
+use crate::system::{System, View};
 use crate::zoo::fault::Fault;
 use crate::zoo::{Build, Plant};
 use plimsoll_engine::output::Output;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::{EventTime, ProcTime};
-use plimsoll_engine::watermark::member::{Adoption, Change, MemberState};
+use plimsoll_engine::watermark::member::{Adoption, Change, Member, MemberState};
 use std::collections::BTreeSet;
 
 /// Wrong partitions.
@@ -43,6 +43,13 @@ pub const PLANTS: &[Plant] = &[
         build: Build::Fault(|_| Box::new(Changes(stale))),
     },
     Plant {
+        name: "moved-not-read",
+        modelled_on: &["NUMA-453"],
+        what: "after a partition has moved its new owner never reads it",
+        killed_by: &["L1", "I37", "I43", "I42", "I40"],
+        build: Build::Fault(|_| Box::<NotRead>::default()),
+    },
+    Plant {
         name: "adopts-group-wm",
         modelled_on: &[],
         what: "a partition that starts anew is taken to be as far as the others",
@@ -69,6 +76,13 @@ pub const PLANTS: &[Plant] = &[
         what: "rows that wait for a batch are not noticed as activity",
         killed_by: &["I37", "I43", "I10", "I42"],
         build: Build::Fault(|_| Box::new(InFlight(Vec::new()))),
+    },
+    Plant {
+        name: "return-never-counts",
+        modelled_on: &[],
+        what: "a partition that was idle once is shown as one that has not caught up, for ever",
+        killed_by: &["I10", "I8"],
+        build: Build::Fault(|_| Box::<NeverCounts>::default()),
     },
     Plant {
         name: "consume-after-final",
@@ -234,6 +248,76 @@ impl Fault for InFlight {
     fn end(&mut self, engine: &mut Engine, id: ItemId, out: &mut Output) {
         self.let_go(engine, out);
         engine.end(id, out);
+    }
+}
+
+/// Partitions that have moved.
+#[derive(Clone, Debug, Default)]
+struct NotRead(BTreeSet<PartitionId>);
+
+impl Fault for NotRead {
+    fn copy(&self) -> Box<dyn Fault> {
+        Box::new(self.clone())
+    }
+
+    fn arrive(&mut self, engine: &mut Engine, rows: &RowBatch, out: &mut Output) {
+        if rows.partitions.iter().all(|it| !self.0.contains(it)) {
+            engine.arrive(rows, out);
+        }
+    }
+
+    fn heartbeat(
+        &mut self,
+        engine: &mut Engine,
+        id: ItemId,
+        beat: (PartitionId, EventTime),
+        at: ProcTime,
+        out: &mut Output,
+    ) {
+        if !self.0.contains(&beat.0) {
+            engine.heartbeat(id, beat.0, beat.1, at, out);
+        }
+    }
+
+    fn change(
+        &mut self,
+        engine: &mut Engine,
+        id: ItemId,
+        change: Change,
+        at: ProcTime,
+        out: &mut Output,
+    ) {
+        if let Change::Move(partition, _) = change {
+            self.0.insert(partition);
+        }
+        engine.change(id, change, at, out);
+    }
+}
+
+/// Who was idle, and the partitions as they are shown.
+#[derive(Clone, Debug, Default)]
+struct NeverCounts {
+    idle: BTreeSet<PartitionId>,
+    shown: Vec<Member>,
+}
+
+impl Fault for NeverCounts {
+    fn copy(&self) -> Box<dyn Fault> {
+        Box::new(self.clone())
+    }
+
+    fn after(&mut self, engine: &Engine, _: &mut Output) {
+        self.shown = engine.job().members().to_vec();
+        for it in &mut self.shown {
+            if it.state == MemberState::Idle {
+                self.idle.insert(it.partition);
+            }
+            it.aligned &= !self.idle.contains(&it.partition);
+        }
+    }
+
+    fn show<'a>(&'a self, view: View<'a>) -> View<'a> {
+        View { members: &self.shown, ..view }
     }
 }
 

@@ -7,6 +7,7 @@ use plimsoll_engine::plan::{
     AllIdle, Effective, Fallback, GeneratorPlan, GuardAction, IdlePlan, LateRule, OutputMode, Plan,
     Rejoin, WatermarkPlan,
 };
+use plimsoll_engine::row::ColumnIx;
 use plimsoll_engine::time::{EventTime, Span};
 
 /// Wrong rules.
@@ -136,6 +137,27 @@ pub const PLANTS: &[Plant] = &[
         },
     ),
     rule(
+        "effective-at-once",
+        &["SPARK-40925"],
+        "a batch is judged and closed by the watermark that its own rows make",
+        &["I6", "I3", "I43"],
+        |plan| {
+            on(plan, |it| {
+                it.effective = match it.effective {
+                    Effective::NextBatch | Effective::BatchAfterNext => Effective::Row,
+                    Effective::Row | Effective::Probe => it.effective,
+                };
+            });
+        },
+    ),
+    rule(
+        "fallback-forgotten",
+        &["FAUST-251"],
+        "the wall clock does not move the watermark although the plan asks for it",
+        &["L3", "I43"],
+        |plan| on(plan, |it| it.fallback = None),
+    ),
+    rule(
         "poisoned-clock",
         &[],
         "a row from the future is guarded and moves the watermark all the same",
@@ -169,6 +191,20 @@ pub const PLANTS: &[Plant] = &[
                 && it.window.slide < it.window.size
             {
                 it.window.size = it.window.size - it.window.slide;
+            }
+        },
+    ),
+    rule(
+        "key-too-fine",
+        &[],
+        "rows are grouped by one column more than the plan says",
+        &["I13", "I41", "I40"],
+        |plan| {
+            let time = plan.watermark.as_ref().map(|it| it.column);
+            let columns = (0..plan.schema.columns.len()).map(ColumnIx);
+            if let Some(it) = &mut plan.operator {
+                let more = columns.rev().find(|at| Some(*at) != time && !it.keys.contains(at));
+                it.keys.extend(more);
             }
         },
     ),

@@ -6,10 +6,10 @@ use super::super::shape::{Rules, rules, watermark};
 use super::super::{No, need};
 use super::KEY;
 use plimsoll_engine::plan::flow::{
-    Chain, CountPlan, Expiry, Flow, FollowUp, GlobalPlan, JoinKind, JoinPlan, NullTime,
-    SessionPlan, StagePlan, WindowStage,
+    Chain, CountPlan, Expiry, Flow, FollowUp, GlobalPlan, HoleRule, JoinKind, JoinPlan, NullTime,
+    SessionLate, SessionPlan, StagePlan, WindowStage,
 };
-use plimsoll_engine::plan::{Aggregate, OutputMode, Sink};
+use plimsoll_engine::plan::{Aggregate, LateRule, OutputMode, Sink};
 use plimsoll_engine::row::{ColumnIx, ColumnKind};
 use plimsoll_engine::time::{EventTime, Span};
 use plimsoll_sim::trace::Trace;
@@ -159,6 +159,43 @@ fn handed(stage: &StagePlan, key: usize, columns: usize) -> Option<Vec<usize>> {
             keyed.then(|| if right_alone { vec![key, columns + key] } else { vec![key] })
         }
         StagePlan::AsOf(it) => it.on.contains(&(ColumnIx(key), ColumnIx(key))).then(|| vec![key]),
+    }
+}
+
+/// Whether lateness at this stage is a matter of the row and of what is in force alone.
+pub(in crate::laws) fn judges_alone(stage: &StagePlan) -> bool {
+    !matches!(stage, StagePlan::Session(it) if it.late == SessionLate::Merged)
+}
+
+/// Whether a row is late at this stage iff its own time is before what is in force.
+pub(in crate::laws) fn judges_by_event(stage: &StagePlan) -> bool {
+    match stage {
+        StagePlan::Window(it) => it.late == LateRule::Event && it.hole == HoleRule::NoWindow,
+        StagePlan::Session(it) => it.late == SessionLate::Event,
+        StagePlan::Dedup(it) => it.late == LateRule::Event,
+        StagePlan::Join(it) => it.late == LateRule::Event,
+        StagePlan::Global(it) => it.time.is_none_or(|it| it.1 == LateRule::Event),
+        StagePlan::Count(_) | StagePlan::AsOf(_) => true,
+        StagePlan::Filter(_)
+        | StagePlan::Project(_)
+        | StagePlan::Rename(..)
+        | StagePlan::Compute(_) => true,
+    }
+}
+
+/// Every stage judges rows by their own time.
+pub(in crate::laws) fn by_event(trace: &mut Trace) {
+    for stage in &mut flow(trace).stages {
+        match stage {
+            StagePlan::Window(it) => {
+                (it.late, it.hole) = (LateRule::Event, HoleRule::NoWindow);
+            }
+            StagePlan::Session(it) => it.late = SessionLate::Event,
+            StagePlan::Dedup(it) => it.late = LateRule::Event,
+            StagePlan::Join(it) => it.late = LateRule::Event,
+            StagePlan::Global(GlobalPlan { time: Some(it), .. }) => it.1 = LateRule::Event,
+            _ => {}
+        }
     }
 }
 

@@ -43,6 +43,7 @@ pub(super) fn plan(
     output: OutputMode,
 ) -> Plan {
     let column = |name: &str, kind| ColumnSpec { name: name.to_owned(), kind };
+    let (size, slide, offset) = (Span(window.0), Span(window.1), Span(window.2));
     Plan {
         flow: None,
         schema: Schema {
@@ -65,11 +66,7 @@ pub(super) fn plan(
         lineage: vec![],
         operator: Some(WindowPlan {
             time: "t".to_owned(),
-            window: WindowSpec {
-                size: Span(window.0),
-                slide: Span(window.1),
-                offset: Span(window.2),
-            },
+            window: WindowSpec { size, slide, offset },
             keys: keys.iter().map(|it| ColumnIx(*it)).collect(),
             aggregates,
             late,
@@ -93,11 +90,11 @@ pub(super) fn all_aggregates() -> Vec<Aggregate> {
     ]
 }
 
-fn usual() -> Vec<Aggregate> {
+pub(super) fn usual() -> Vec<Aggregate> {
     vec![Aggregate::Count, Aggregate::Sum(ColumnIx(3))]
 }
 
-pub(super) fn batch(rows: &[[Option<i64>; 4]]) -> RowBatch {
+pub(super) fn batch(rows: &[Row]) -> RowBatch {
     let mut batch = RowBatch::new(4);
     for (id, row) in (0..).zip(rows) {
         batch.push(ItemId(id), PartitionId(0), ProcTime(0), row);
@@ -105,8 +102,9 @@ pub(super) fn batch(rows: &[[Option<i64>; 4]]) -> RowBatch {
     batch
 }
 
-type Key = Vec<Option<i64>>;
-type Figures = Vec<(i64, i64, Vec<(Key, Vec<Value>)>)>;
+type Row = [Option<i64>; 4];
+pub(super) type Key = Vec<Option<i64>>;
+pub(super) type Figures = Vec<(i64, i64, Vec<(Key, Vec<Value>)>)>;
 
 fn figures(of: &[Closing], sorted: bool) -> Figures {
     of.iter()
@@ -169,7 +167,7 @@ impl Model {
         self.mode != OutputMode::Complete && (late || end <= self.evicted)
     }
 
-    fn row(&mut self, row: &[Option<i64>; 4], w: i64, step: u64) -> (u32, u32) {
+    fn row(&mut self, row: &Row, w: i64, step: u64) -> (u32, u32) {
         let time = row[0].expect("a row with a time");
         let key: Key = self.plan.keys.iter().map(|it| row[it.0]).collect();
         let (mut lost, mut kept) = (0, 0);
@@ -254,7 +252,7 @@ const RULES: [LateRule; 4] =
     [LateRule::Event, LateRule::EventInclusive, LateRule::WindowEnd, LateRule::Frame];
 const MODES: [OutputMode; 3] = [OutputMode::Append, OutputMode::Update, OutputMode::Complete];
 
-fn draw_row(draw: &mut Lcg, around: i64, nulls: bool) -> [Option<i64>; 4] {
+fn draw_row(draw: &mut Lcg, around: i64, nulls: bool) -> Row {
     let mut cell = |of: &[i64]| {
         if nulls && draw.below(5) == 0 { None } else { Some(draw.pick(of)) }
     };
@@ -264,7 +262,7 @@ fn draw_row(draw: &mut Lcg, around: i64, nulls: bool) -> [Option<i64>; 4] {
 }
 
 /// Rows between -14 and 6, some of them null.
-pub(super) fn some_rows(count: u64) -> Vec<[Option<i64>; 4]> {
+pub(super) fn some_rows(count: u64) -> Vec<Row> {
     let mut draw = Lcg(count);
     (0..count).map(|_| draw_row(&mut draw, 0, true)).collect()
 }
@@ -377,19 +375,19 @@ fn every_small_world_comes_out_as_by_definition() {
     assert!(25_000 < seen.0 && 2_500 < seen.1 && 10_000 < seen.2, "worlds are vacuous: {seen:?}");
 }
 
-fn time(t: i64, key: i64, value: i64) -> [Option<i64>; 4] {
+pub(super) fn time(t: i64, key: i64, value: i64) -> Row {
     [Some(t), Some(key), Some(0), Some(value)]
 }
 
 /// Applies rows under one bound and returns the exceptions.
-fn apply(to: &mut WindowAggregate, rows: &[[Option<i64>; 4]], bound: EventTime) -> Vec<Exception> {
+pub(super) fn apply(to: &mut WindowAggregate, rows: &[Row], bound: EventTime) -> Vec<Exception> {
     let mut exceptions = Vec::new();
     let late = LateBound::Same(bound);
     to.apply(&batch(rows), 0..rows.len(), &[], late, 1, &mut exceptions);
     exceptions
 }
 
-fn evict(from: &mut WindowAggregate, at: EventTime) -> Figures {
+pub(super) fn evict(from: &mut WindowAggregate, at: EventTime) -> Figures {
     let mut out = Vec::new();
     from.evict(at, &mut Vec::new(), &mut out);
     figures(&out, true)

@@ -4,7 +4,7 @@
 //! until its end has been reached by what evicts. Rows usually fall into the few windows that their
 //! neighbours fell into, so a small cache stands before the map.
 //!
-//! Invariant: windows are dropped in the order of their ends, each once.
+//! Invariant: windows are dropped in the order of their ends, each once, until a restart begins anew.
 
 use super::grid::{Grid, Starts};
 use hashbrown::HashSet;
@@ -186,6 +186,32 @@ impl Windows {
         None
     }
 
+    /// A restart lost what was counted: no window has a row.
+    pub fn forget_rows(&mut self) {
+        for slot in self.places.values() {
+            let open = &mut self.slots[*slot as usize];
+            (open.counted, open.groups, open.written) = (0, 0, None);
+        }
+        self.groups = 0;
+        if let Some(keys) = &mut self.keys {
+            keys.clear();
+        }
+    }
+
+    /// A restart lost how many rows were lost.
+    pub fn forget_losses(&mut self) {
+        for slot in self.places.values() {
+            self.slots[*slot as usize].dropped = 0;
+        }
+    }
+
+    /// A restart lost what has closed windows: those that are gone may be born again.
+    pub fn begin_anew(&mut self) {
+        if let Some(keys) = &mut self.keys {
+            keys.retain(|it| self.places.contains_key(&it.0));
+        }
+    }
+
     /// How many (window, key) groups there are, where they are followed.
     pub fn groups(&self) -> Option<u64> {
         self.keys.as_ref().map(|_| self.groups)
@@ -284,6 +310,25 @@ mod tests {
         assert!(windows.get(10).is_none());
         assert_eq!(windows.with_state(), 2);
         assert!(windows.close(EventTime(34)).is_none());
+    }
+
+    #[test]
+    fn after_a_restart_windows_are_born_again_and_what_it_kept_is_there() {
+        let mut windows = windows();
+        count(&mut windows, 12, 0, 1, 7);
+        windows.lose(15);
+        assert!(windows.close(EventTime(15)).is_some());
+        windows.begin_anew();
+        assert_eq!(windows.groups(), Some(1), "[10, 20)");
+        count(&mut windows, 12, 0, 2, 7);
+        assert_eq!(windows.groups(), Some(2), "[5, 15) once more");
+        windows.forget_rows();
+        assert_eq!((windows.groups(), windows.with_state()), (Some(0), 0));
+        assert_eq!(windows.get(15).map(|it| (it.counted, it.dropped)), Some((0, 1)));
+        windows.forget_losses();
+        assert_eq!(windows.get(15).map(|it| it.dropped), Some(0));
+        count(&mut windows, 16, 0, 3, 7);
+        assert_eq!(windows.get(15).map(|it| (it.counted, it.opened)), Some((1, 3)));
     }
 
     #[test]

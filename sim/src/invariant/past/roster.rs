@@ -108,6 +108,16 @@ impl Roster {
         }
     }
 
+    /// A restart that does not know who was silent: nobody who may still send is.
+    pub fn restart(&mut self, now: ProcTime) {
+        for place in 0..self.seats.len() {
+            if self.seats[place].state != MemberState::Finished {
+                self.seats[place].heard = now;
+                self.turn(place, MemberState::Active);
+            }
+        }
+    }
+
     fn place_or_new(&mut self, partition: PartitionId, heard: ProcTime) -> usize {
         self.place(partition).unwrap_or_else(|place| {
             let state = MemberState::Active;
@@ -152,6 +162,7 @@ impl Roster {
             | Item::Steer(_)
             | Item::Checkpoint
             | Item::Crash { .. }
+            | Item::Restart(_)
             | Item::End => false,
         }
     }
@@ -192,6 +203,22 @@ mod tests {
         assert!(roster.all_idle());
         assert!(roster.hear(P, ProcTime(61)));
         assert!(!roster.some_idle());
+    }
+
+    #[test]
+    fn after_a_restart_silence_begins_anew_but_for_the_finished() {
+        let mut roster = Roster::new(Some(Span(60)));
+        beat(&mut roster, 0);
+        roster.tick(ProcTime(61));
+        roster.restart(ProcTime(61));
+        assert!(!roster.some_idle());
+        roster.tick(ProcTime(121));
+        assert!(!roster.some_idle());
+        roster.tick(ProcTime(122));
+        assert!(roster.all_idle());
+        roster.take(&Item::Finish(P), ProcTime(122));
+        roster.restart(ProcTime(122));
+        assert!(roster.all_finished());
     }
 
     #[test]

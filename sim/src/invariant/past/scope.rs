@@ -52,6 +52,8 @@ pub struct Scope {
     pub count: Option<usize>,
     /// Position of the event-time column; `None` where there is none.
     time_column: Option<usize>,
+    /// Whether a restart in the trace forgets something.
+    pub forgets: bool,
     /// What goes beyond one input and one window aggregation.
     pub flow: Option<FlowScope>,
 }
@@ -91,6 +93,7 @@ impl Scope {
             aggregates: operator.map_or(0, |it| it.aggregates.len()),
             count: operator.and_then(|it| count(&it.aggregates)),
             time_column,
+            forgets: trace.items.iter().any(Item::forgets),
             flow: FlowScope::new(trace),
         }
     }

@@ -140,4 +140,8 @@ impl Stage for AsOf {
     fn asks(&self) -> bool {
         self.acts == [true; 2]
     }
+
+    fn bounds_begin_anew(&mut self) {
+        self.right.retain(|it| it.held);
+    }
 }

@@ -31,6 +31,8 @@ pub(super) struct Bounds {
 pub(super) struct Given {
     pub(super) late: Values,
     pub(super) evict: Values,
+    /// Whether anything may leave: nothing does between two probes.
+    pub(super) leaves: bool,
 }
 
 impl Given {
@@ -40,6 +42,7 @@ impl Given {
         Self {
             late: Values { all: least, own: [least; 2] },
             evict: Values { all: most, own: [most; 2] },
+            leaves: true,
         }
     };
 }
@@ -81,8 +84,8 @@ impl Chained {
             Bounds { late: *late, evict }
         });
         let bounds = bounds.collect();
-        for (last, now) in self.evicted.iter_mut().zip(evicts) {
-            *last = [last[0].max(now[0]), last[1].max(now[1])];
+        if given.leaves {
+            self.evicted = evicts;
         }
         bounds
     }

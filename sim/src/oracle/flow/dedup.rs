@@ -136,4 +136,8 @@ impl Stage for Dedup {
     fn asks(&self) -> bool {
         true
     }
+
+    fn bounds_begin_anew(&mut self) {
+        self.forgotten.begins_anew();
+    }
 }

@@ -6,7 +6,7 @@
 //! Invariant: a group's rows came since it left last.
 
 use super::aggregate;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, grouped_by};
 use plimsoll_engine::output::EmissionKind;
 use plimsoll_engine::plan::flow::GlobalPlan;
 use plimsoll_engine::plan::{LateRule, OutputMode};
@@ -33,7 +33,7 @@ impl Global {
     fn time(&self, key: &Cells) -> Option<EventTime> {
         let (column, _) = self.plan.time?;
         let at = self.plan.keys.iter().position(|it| *it == column)?;
-        key[at].map(EventTime)
+        grouped_by(key[at])
     }
 
     fn behind(&self, time: EventTime, w: EventTime) -> bool {

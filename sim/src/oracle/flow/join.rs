@@ -205,4 +205,8 @@ impl Stage for Join {
     fn asks(&self) -> bool {
         self.acts.contains(&true) && Reach::of(&self.plan).expires(&self.plan)
     }
+
+    fn bounds_begin_anew(&mut self) {
+        self.unmatched.iter_mut().for_each(Memory::begins_anew);
+    }
 }

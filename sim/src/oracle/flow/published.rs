@@ -13,9 +13,17 @@ use plimsoll_engine::time::{EventTime, Span};
 #[derive(Debug)]
 pub(super) struct Memory<T> {
     hindsight: Span,
-    /// The highest value that removed so far.
+    /// The highest value that removed so far, since what removes began.
     highest: EventTime,
-    left: Vec<(T, EventTime)>,
+    left: Vec<Left<T>>,
+}
+
+#[derive(Debug)]
+struct Left<T> {
+    what: T,
+    at: EventTime,
+    /// Whether it was remembered for certain when what removes last began anew.
+    certain: bool,
 }
 
 impl<T> Memory<T> {
@@ -30,13 +38,20 @@ impl<T> Memory<T> {
 
     /// Something leaves; by its own times it could have left at `due`.
     pub(super) fn leaves(&mut self, what: T, due: EventTime) {
-        self.left.push((what, due.min(self.highest)));
+        self.left.push(Left { what, at: due.min(self.highest), certain: true });
+    }
+
+    /// What removes begins anew, below what it has been.
+    pub(super) fn begins_anew(&mut self) {
+        let still: Vec<_> = self.iter().map(|it| it.1).collect();
+        self.left.iter_mut().zip(still).for_each(|(it, still)| it.certain = still);
+        self.highest = EventTime::MIN;
     }
 
     /// All that left, and whether it is certainly remembered.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (&T, bool)> {
         let certain =
             |at: EventTime| Span::ZERO < self.hindsight && self.highest < at + self.hindsight;
-        self.left.iter().map(move |(what, at)| (what, certain(*at)))
+        self.left.iter().map(move |it| (&it.what, it.certain && certain(it.at)))
     }
 }

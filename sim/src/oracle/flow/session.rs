@@ -16,7 +16,7 @@
 
 use super::aggregate;
 use super::published::Memory;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, grouped_by};
 use plimsoll_engine::output::{EmissionKind, RemarkKind};
 use plimsoll_engine::plan::OutputMode;
 use plimsoll_engine::plan::flow::{Gap, SessionLate, SessionPlan, Touching};
@@ -106,7 +106,7 @@ impl Sessions {
     }
 
     fn take(&mut self, row: &Row, judging: EventTime, out: &mut Happening) -> Option<Verdict> {
-        let Some(start) = row.cells[self.plan.time.0].map(EventTime) else {
+        let Some(start) = grouped_by(row.cells[self.plan.time.0]) else {
             return Some(Verdict::NoTime);
         };
         let Some(gap) = self.gap(&row.cells) else { return Some(Verdict::NoGap) };
@@ -234,6 +234,10 @@ impl Stage for Sessions {
 
     fn asks(&self) -> bool {
         self.leaves
+    }
+
+    fn bounds_begin_anew(&mut self) {
+        self.published.begins_anew();
     }
 }
 

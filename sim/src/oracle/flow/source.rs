@@ -9,7 +9,7 @@
 //! by all marks of its input; without a mark nobody asks whether it is from the future. An input's own w, where it has several marks, is the policy's choice
 //! among them, and -inf where it has none. Without any mark W stays at its first value.
 //!
-//! Invariant: no w and no W ever falls. Source: semantics 2.7.
+//! Invariant: no w and no W ever falls, except where a restart loses it. Source: semantics 2.7.
 
 use super::stage::Row;
 use crate::oracle::members::Members;
@@ -18,6 +18,7 @@ use crate::oracle::watermark::Watermark;
 use crate::trace::{Item, RowItem, Trace};
 use plimsoll_engine::output::{EmissionKind, IgnoredWhy};
 use plimsoll_engine::plan::flow::{Filter, Flow, NullTime, Policy};
+use plimsoll_engine::plan::restore::{Memory, RestoreRules};
 use plimsoll_engine::plan::{Guard, GuardAction, Plan};
 use plimsoll_engine::row::{ColumnKind, ItemId, PartitionId};
 use plimsoll_engine::time::{EventTime, ProcTime};
@@ -72,6 +73,8 @@ pub(super) struct Source {
     null: NullTime,
     guard: Option<Guard>,
     times: Vec<usize>,
+    /// The first W.
+    initial: EventTime,
     values: Values,
 }
 
@@ -106,6 +109,7 @@ impl Source {
             null: flow.null_time,
             guard: base.and_then(|it| it.guard),
             times: times.collect(),
+            initial,
             values: Values { all: initial, own: [EventTime::MIN; 2] },
         };
         source.values.own = source.own();
@@ -142,6 +146,21 @@ impl Source {
             return;
         }
         self.of(partition).each(|it| it.arrive(partition, now));
+    }
+
+    /// A restart. Where the maxima are lost every mark begins anew; where the watermark is, so does
+    /// what is in force.
+    pub(super) fn forget(&mut self, rules: RestoreRules, now: ProcTime) {
+        self.each(|it| it.forget(rules, now));
+        if rules.maxima == Memory::Lost || rules.watermark == Memory::Lost {
+            for mark in self.inputs.iter_mut().flat_map(|it| &mut it.marks) {
+                mark.members.starts_anew();
+                mark.watermark.starts_anew();
+            }
+        }
+        if rules.watermark == Memory::Lost {
+            self.values = Values { all: self.initial, own: self.own() };
+        }
     }
 
     /// Computes every c and w, and W, anew.

@@ -19,6 +19,14 @@ use plimsoll_engine::time::{EventTime, Span};
 /// The cells of a row.
 pub(super) type Cells = Vec<Option<i64>>;
 
+/// Times further from zero than this are no times to a stage that groups.
+const FURTHEST: i64 = 1 << 62;
+
+/// The time by which a row is grouped.
+pub(super) fn grouped_by(cell: Option<i64>) -> Option<EventTime> {
+    cell.filter(|it| (-FURTHEST..=FURTHEST).contains(it)).map(EventTime)
+}
+
 /// A row on its way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Row {
@@ -88,6 +96,8 @@ pub(super) trait Stage: std::fmt::Debug {
     fn acts(&self) -> [[bool; 2]; 2];
     /// Whether it asks for steps without data after the watermark has moved.
     fn asks(&self) -> bool;
+    /// What judges and removes begins anew: what had left before does not come back with it.
+    fn bounds_begin_anew(&mut self) {}
 }
 
 /// The stage of a plan. `acts` says whether the watermark has a say in it.

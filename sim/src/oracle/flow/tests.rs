@@ -4,6 +4,7 @@ mod chains;
 mod grouping;
 mod inputs;
 mod matching;
+mod restart;
 
 use super::{ExpectedFlow, FlowFate, FlowOracle};
 use crate::oracle::tests::plan;

@@ -11,7 +11,7 @@
 //! Source: semantics 3, 4, 8.
 
 use super::aggregate;
-use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict};
+use super::stage::{Cells, Happening, Pass, Row, Stage, Verdict, grouped_by};
 use crate::oracle::windows::{Grid, Starts};
 use plimsoll_engine::output::EmissionKind;
 use plimsoll_engine::plan::flow::{Carry, HoleRule, WindowStage};
@@ -161,7 +161,7 @@ impl Stage for Windows {
         let mut dropped = BTreeSet::new();
         let mut changed = BTreeSet::new();
         for (at, row) in given.sides[0].iter().enumerate() {
-            let Some(time) = row.cells[self.plan.time.0].map(EventTime) else {
+            let Some(time) = grouped_by(row.cells[self.plan.time.0]) else {
                 out.judged.push((0, at, Verdict::NoTime));
                 continue;
             };

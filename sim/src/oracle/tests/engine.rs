@@ -3,6 +3,7 @@
 //! This is the only place of the oracle that meets the engine; it runs it and reads nothing of it.
 
 use super::random::{Lcg, random_plan, random_trace};
+use super::restart::strew;
 use super::*;
 use crate::invariant::oracle::OracleAgreement;
 use crate::run::Run;
@@ -80,7 +81,10 @@ fn the_engine_agrees_with_the_oracle_after_every_item() {
     for seed in 0..3_000 {
         let mut draw = Lcg(seed);
         let plan = wild_plan(&mut draw);
-        let trace = wild_trace(&mut draw, plan);
+        let mut trace = wild_trace(&mut draw, plan);
+        if seed % 2 == 1 {
+            strew(&mut draw, &mut trace);
+        }
         let Ok(mut engine) = Engine::new(&trace, seed) else {
             refused += 1;
             continue;

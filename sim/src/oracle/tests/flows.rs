@@ -5,6 +5,7 @@
 mod plans;
 
 use super::random::Lcg;
+use super::restart::strew;
 use crate::invariant::for_trace;
 use crate::invariant::oracle::OracleAgreement;
 use crate::run::Run;
@@ -26,7 +27,10 @@ fn tried(kind: Kind, seeds: std::ops::Range<u64>) -> Tried {
     for seed in seeds {
         let mut draw = Lcg(seed);
         let plan = random_flow(&mut draw, kind);
-        let trace = random_items(&mut draw, plan);
+        let mut trace = random_items(&mut draw, plan);
+        if seed % 3 == 2 {
+            strew(&mut draw, &mut trace);
+        }
         let mut engine = match Engine::new(&trace, seed) {
             Ok(it) => it,
             Err(problems) => {

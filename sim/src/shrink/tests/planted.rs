@@ -12,10 +12,14 @@ use crate::trace::Trace;
 use crate::trace::parse::parse;
 use crate::trace::write::write;
 use crate::zoo::{self, Plant};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What the oracle says of a plant, where it has nothing to say of the engine itself.
+/// What the oracle says of a plant, where it has nothing to say of the engine itself. A plant that
+/// panics says it itself.
 fn verdict(trace: &Trace, plant: &Plant) -> Option<Violation> {
-    let found = judged(trace, &mut *plant.system(trace, 1).ok()?)?;
+    let mut system = plant.system(trace, 1).ok()?;
+    let found = catch_unwind(AssertUnwindSafe(|| judged(trace, &mut *system)));
+    let found = found.unwrap_or_else(|_| Some(super::violation("panic", 1)))?;
     judged(trace, &mut Engine::new(trace, 1).ok()?).is_none().then_some(found)
 }
 

@@ -6,16 +6,18 @@
 use super::Reading;
 use crate::trace::nearest;
 use crate::trace::partition;
+use crate::trace::restart;
 use crate::trace::time_text::{TimeTextError, parse_span, parse_time};
 use crate::trace::words::{Value, Word, shown};
 use crate::trace::{Item, Trace};
+use plimsoll_engine::plan::restore::RestoreRules;
 use plimsoll_engine::row::{ColumnKind, Dictionary, PartitionId};
 use plimsoll_engine::time::{EventTime, Span};
 use plimsoll_engine::watermark::levels::Steer;
 use plimsoll_engine::watermark::member::Adoption;
 use std::borrow::Cow;
 
-const ITEMS: [&str; 14] = [
+const ITEMS: [&str; 15] = [
     "row",
     "heartbeat",
     "tick",
@@ -29,6 +31,7 @@ const ITEMS: [&str; 14] = [
     "pressure",
     "checkpoint",
     "crash",
+    "restart",
     "end",
 ];
 
@@ -106,6 +109,19 @@ pub(super) fn read(reading: &mut Reading<'_>) -> Option<Read> {
             }
             Item::Crash { stale }
         }
+        "restart" => match line.words {
+            [] => Item::Restart(RestoreRules::EXACT),
+            _ => {
+                let word = line.take("lost=.. or like=..")?;
+                match restart::parse(word.raw) {
+                    Ok(rules) => Item::Restart(rules),
+                    Err((expected, found)) => {
+                        line.reading.error(word.at, expected, found);
+                        return None;
+                    }
+                }
+            }
+        },
         "end" => Item::End,
         other => {
             let expected = nearest::expected("an item such as `row` or `tick`", other, ITEMS);

@@ -6,6 +6,7 @@ use super::keys::{
     ALL_IDLE, EFFECTIVE, GUARD, KIND, LATE, LATE_POLICY, OUTPUT, REJOIN, SINK, Words,
 };
 use crate::trace::{Item, Trace};
+use plimsoll_engine::plan::restore::{Memory, RestoreRules};
 use plimsoll_engine::plan::*;
 use plimsoll_engine::row::{ColumnIx, ColumnKind, ColumnSpec, Dictionary, PartitionId, Schema};
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
@@ -138,6 +139,17 @@ impl Draw {
         trace
     }
 
+    fn restart(&mut self) -> RestoreRules {
+        let mut memory = || [Memory::Kept, Memory::Lost][self.below(2) as usize];
+        RestoreRules {
+            watermark: memory(),
+            maxima: memory(),
+            idleness: memory(),
+            windows: memory(),
+            ledger: memory(),
+        }
+    }
+
     fn item(&mut self, trace: &mut Trace) {
         let partition = match &trace.plan.flow {
             None => PartitionId(self.below(4) as u32 * 1_000_000_007),
@@ -161,6 +173,7 @@ impl Draw {
             8 => Item::Checkpoint,
             9 => Item::Crash { stale: self.below(2) == 0 },
             10 => Item::End,
+            13 => Item::Restart(self.restart()),
             11 => Item::Steer(Steer::Limit(EventTime(self.number()))),
             12 => {
                 let inputs = trace.plan.flow.as_ref().map_or(1, |it| it.inputs.len());

@@ -9,7 +9,7 @@ use super::numbers;
 use crate::plan::flow::{Flow, Policy};
 use crate::plan::levels::LevelsPlan;
 use crate::plan::problem::Problem;
-use crate::plan::{Effective, Plan};
+use crate::plan::{Effective, GeneratorPlan, Plan};
 use crate::row::PartitionId;
 use crate::time::Span;
 
@@ -40,6 +40,11 @@ fn unfit(plan: &Plan, flow: &Flow, problems: &mut Vec<Problem>) {
     if plan.watermark.as_ref().is_some_and(|it| it.fallback.is_some()) {
         let what = "a fallback, where no wall clock moves a watermark";
         refuse(what, "leave out the fallback, or the levels");
+    }
+    let generator = plan.watermark.as_ref().map(|it| it.generator);
+    if let Some(GeneratorPlan::PartitionMin { idle: Some(_) }) = generator {
+        let what = "an idle timeout of its own beside them, which nothing reads";
+        refuse(what, "say it with the levels (levels=idle=..), or leave the levels out");
     }
 }
 
