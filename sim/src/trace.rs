@@ -75,11 +75,23 @@
 //! `finish p`: its last m_p stays for the flush. On a partition that is not there (`remove`, `finish`,
 //! `move`), is there already (`add`), or is finished (`finish`, `move`, heartbeat): ignored, counted.
 //!
-//! *Levels.* With levels of combination a row of a paused partition waits in its source: it has no fate
-//! before the step that reads it, which is the one that resumes its partition, or the end. `limit T`
-//! announces T as the limit of alignment (`limit none`: no limit), `pressure t1` keeps a task from
-//! writing until `pressure t1 off`; where there are no levels, both are ignored and counted. Each
-//! instant of a tick at which an emission or a sample falls due is a step. `probe` is an emission.
+//! *Levels.* What is combined and when: [their own law](plimsoll_engine::plan::levels). `probe` is an
+//! emission. `limit T` announces T as the limit of alignment (`limit none`: no limit), `pressure t1`
+//! stops the clock by which the silence of a task and its partitions is counted, until `pressure t1 off`;
+//! where there are no levels, both are ignored and counted. Every item but a tick is one step. Of a tick
+//! each instant at which an emission or a sample falls due is a step (the emission comes first), and so
+//! is its end; those of a kind that has found nothing new since anything changed are left out, except
+//! the first emission at which somebody has been silent for too long. New is: a line, a combination, who
+//! is idle or waits, a sample; where silence is counted also that somebody was heard, or that an emission
+//! is the first that found nothing new of him.
+//! A row of a paused partition or of a blocked task waits in its source: it names its partition, and has
+//! no fate before the step that reads it. That is the one that resumes its partition, or the `End` step,
+//! in which nobody is judged. What a step resumes is read behind its emission or sample, item by item,
+//! each judged by the W in force then, and what leaves by that W leaves behind the last. A step of a row
+//! that waits has the bounds of a probe. A heartbeat waits like a row, unless it is ignored; `finish`
+//! waits where something of its partition does, and from then on the partition is finished for all that
+//! comes; `add`, `move` and `remove` do not wait, `remove` takes back a `finish` that waits, and rows
+//! that wait then do so until their partition is there again.
 //!
 //! *Output.* Append: (window, key) once, when closed. Update: at the end of each step of any kind the
 //! groups changed in it, also those evicted in that very step; eviction writes nothing else.

@@ -7,6 +7,34 @@
 //! probes only: when it is asked for, or at an emission interval. Values are ours: w = m - d.
 //! Source: flink-rules 1 to 4.
 //!
+//! # The law on levels
+//!
+//! *Lines.* At an emission each task asks its partitions: each shows its largest time since it joined,
+//! less the delay, idle or not. Then the task combines them once, tells its input, that the operator; then
+//! the next task emits, by input and number. Whoever comes further and is idle says first how far it
+//! came, awake, and then that it is idle. No line falls; the operator's and an input's start at the
+//! watermark's first value. The candidate is W plus the delay of an input; of which, where delays differ,
+//! is open.
+//!
+//! *A combination* is the smallest of the awake that count, of nobody left as it was. Under `catch_up`
+//! whoever wakes, joins or is brought along behind what was made of the others counts once it has reached
+//! that, and from then on while it is awake. Of several partitions that fall idle at one emission the one
+//! that joined last is the last.
+//!
+//! *Silence* runs on a clock that stands while the partition is paused or its task blocked or pressed.
+//! Any row or heartbeat that is read ends it. A task has one of its own too, since it is there (or since
+//! its first emission), that nothing ends: it is idle where its partitions say so and that is too long.
+//! They say so where all are idle, before there are any, and under `WithProgress` before they first show
+//! anything.
+//!
+//! *Ends.* A finished partition leaves its task, and takes no part in a flush. With the last one, where
+//! none is left, the task ends at once. One that is joined later is read like any other, but what was
+//! said stays said; alignment looks at what is made of its partitions.
+//!
+//! *Alignment.* Beyond the limit means larger. Partitions and tasks are looked at with every sample and
+//! announcement; at an emission a partition that came further may be paused, none is resumed. A sample is
+//! taken of everybody.
+//!
 //! Invariant: data only; each knob is matched in one file under `watermark/levels`.
 
 use super::Rejoin;
@@ -17,7 +45,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LevelsPlan {
     /// How many tasks each input has from the start, by its position; a partition that names another
-    /// task brings it along. A task without partitions stalls its input.
+    /// task brings it along, and those before it. A task without partitions stalls its input.
     pub tasks: Vec<u32>,
     /// What engines differ in.
     pub rules: LevelRules,
@@ -96,7 +124,7 @@ pub enum Emptied {
     /// It is as idle as it was: one that was not idle holds everybody back for ever, whatever the
     /// timeout (Flink: FLINK-39586).
     Frozen,
-    /// It falls idle like a task that never had a partition.
+    /// It falls idle like a task that never had a partition: by its own silence.
     TimesOut,
 }
 

@@ -77,6 +77,8 @@ pub struct GroupStory {
     pub opening: Option<Opening>,
     /// What was written, in order.
     pub figures: Vec<Figure>,
+    /// The restart that lost what it held.
+    pub forgotten_by: Option<Quoted>,
     /// Whether a partition was left out as idle before it closed.
     pub idle_excluded: bool,
     /// Settings that were tried to keep the lost rows.
@@ -90,7 +92,7 @@ pub struct GroupRow {
     pub row: Quoted,
     /// What the earlier stage wrote.
     pub wrote: Option<String>,
-    /// `counted`, `lost`, `waits`, or a reason of its own.
+    /// `counted`, `lost`, `forgotten` by a restart, `waits`, or a reason of its own.
     pub fate: &'static str,
     /// What it did to a session, such as `began it`; may be empty.
     pub how: String,

@@ -43,7 +43,7 @@ impl OracleAgreement {
     pub fn new(trace: &Trace) -> Self {
         let hand = match &trace.plan.flow {
             None => Hand::Plain(Box::new(Oracle::new(trace)), figure::Comparison::default()),
-            Some(it) => match covers(&trace.plan) {
+            Some(it) => match covers(trace) {
                 Ok(()) => {
                     let columns = it.schemas(&trace.plan.schema).pop();
                     Hand::Flow(Box::new(FlowOracle::new(trace)), columns.unwrap_or_default())

@@ -25,8 +25,10 @@ mod dedup;
 mod expected;
 mod global;
 mod join;
+mod levels;
 mod links;
 pub mod pairs;
+mod probes;
 mod published;
 mod restart;
 mod session;
@@ -48,20 +50,25 @@ use crate::trace::{Item, Trace};
 use bounds::{Bounds, Chained, Given};
 use plimsoll_engine::output::{Ignored, IgnoredWhy, StepKind};
 use plimsoll_engine::plan::flow::{Flow, FollowUp};
-use plimsoll_engine::plan::{Effective, OutputMode, Plan};
+use plimsoll_engine::plan::{Effective, OutputMode, Plan, Trigger};
 use plimsoll_engine::row::ItemId;
 use plimsoll_engine::time::{EventTime, ProcTime, Span};
 use source::{Source, Taken, Values};
 use stage::{Happening, Pass, Row, Stage};
 
-/// Whether this oracle says anything about a plan.
+/// Whether this oracle says anything about a trace.
 ///
 /// # Errors
 /// What it does not know.
-pub fn covers(plan: &Plan) -> Result<(), &'static str> {
-    match &plan.flow {
+pub fn covers(trace: &Trace) -> Result<(), &'static str> {
+    match &trace.plan.flow {
         None => Err("a flow"),
-        Some(it) if it.levels.is_some() => Err("combination at one level"),
+        Some(it) if it.levels.is_some() && trace.plan.trigger != Trigger::Row => {
+            Err("levels that take every item at once")
+        }
+        Some(it) if it.levels.is_some() && trace.items.iter().any(Item::forgets) => {
+            Err("levels that forget nothing at a restart")
+        }
         Some(_) => Ok(()),
     }
 }
@@ -92,7 +99,7 @@ impl FlowOracle {
     pub fn new(trace: &Trace) -> Self {
         let plan = &trace.plan;
         let flow = plan.flow.clone().expect("covers refuses plans without a flow");
-        let source = Source::new(plan, &flow);
+        let source = Source::new(plan, &flow, trace.clock);
         let stages = stages(plan, &flow);
         let evicted = source.values();
         let acts = links::follow(plan, &flow);
@@ -117,11 +124,16 @@ impl FlowOracle {
     /// Takes the next item and says what must come out because of it.
     pub fn observe(&mut self, trace: &Trace, id: ItemId, item: &Item) -> &ExpectedFlow {
         self.expected.clear();
+        let since = self.now;
         if let Item::Tick(span) = item {
             self.now = self.now + Span(span.0.max(0));
         }
         if self.stopped {
             self.refuse(id, item);
+            return &self.expected;
+        }
+        if self.flow.levels.is_some() {
+            self.observe_levels(trace, id, item, since);
             return &self.expected;
         }
         let now = self.now;
@@ -182,14 +194,19 @@ impl FlowOracle {
         &self.expected
     }
 
-    /// The candidate c of the first mark after the last step.
-    pub fn candidate(&self) -> EventTime {
+    /// The candidate c of the first mark after the last step; `None` where the law leaves it open.
+    pub fn candidate(&self) -> Option<EventTime> {
         self.source.candidate()
     }
 
     /// W after the last step.
-    pub const fn watermark(&self) -> EventTime {
+    pub fn watermark(&self) -> EventTime {
         self.source.values().all
+    }
+
+    /// Whether the watermark goes through levels, and the operator is told that nothing comes.
+    pub fn is_idle(&self) -> bool {
+        self.source.is_idle()
     }
 
     /// The clock.
@@ -299,6 +316,11 @@ impl FlowOracle {
                 self.evicted = before;
             }
         }
+        self.close(step);
+    }
+
+    /// What holds after a step.
+    fn close(&mut self, mut step: FlowStep) {
         let one = !bounds::per_side(&self.flow) && self.mode != OutputMode::Complete;
         step.evict = one.then_some(self.evicted.all);
         step.candidate = self.source.candidate();
@@ -336,7 +358,7 @@ impl FlowOracle {
 
     /// Runs rows through all stages.
     fn pass(&mut self, step: &mut FlowStep, cause: ItemId, rows: Vec<Row>, given: Given) {
-        let ends = step.kind == StepKind::End;
+        let ends = given == Given::END;
         let triggered = step.kind != StepKind::Probe && step.last_pass;
         let bounds = self.chained.pass(&self.flow, given, ends);
         let mut sides = if self.flow.joins() {

@@ -11,6 +11,7 @@ mod compare;
 mod expect;
 pub mod plan;
 mod query;
+mod reference;
 mod run;
 mod steps;
 
@@ -19,6 +20,7 @@ pub use expect::{Emitted, Record, State};
 pub use query::{
     Aggregation, Alignment, Function, Input, Join, Late, Operator, Query, Watermark, Windows,
 };
+pub use reference::reference;
 pub use run::{run, run_under};
 pub use steps::{Row, Step};
 

@@ -29,6 +29,8 @@ pub struct Leveled {
     /// The watermark of each input.
     marks: Vec<Option<Mark>>,
     guard: Option<Guard>,
+    /// The first value of each input's watermark.
+    initial: EventTime,
     /// Rows taken from each partition: the offset to read on from.
     rows: BTreeMap<PartitionId, u64>,
     waiting: Waiting,
@@ -50,10 +52,11 @@ impl Leveled {
     pub fn new(plan: &Plan, flow: &Flow) -> Option<Self> {
         let levels = flow.levels.as_ref()?;
         let guard = plan.watermark.as_ref().and_then(|it| it.guard);
+        let initial = plan.watermark.as_ref().map_or(EventTime::MIN, |it| it.initial);
         let marks = flow.inputs.iter().map(|it| it.marks.first().copied()).collect();
         let levels = Levels::new(levels, &delays(flow), ProcTime(0));
         let (rows, waiting) = (BTreeMap::new(), Waiting::default());
-        Some(Self { levels, marks, guard, rows, waiting })
+        Some(Self { levels, marks, guard, initial, rows, waiting })
     }
 
     /// The clock starts.
@@ -107,7 +110,8 @@ impl Leveled {
     pub fn holds(&mut self, rows: &RowBatch, row: usize) -> bool {
         let partition = rows.partitions[row];
         self.know(partition);
-        let waits = self.levels.standing(partition) == Standing::Paused;
+        let paused = self.levels.standing(partition) == Standing::Paused;
+        let waits = paused && !self.waiting.ends(partition);
         if waits {
             self.count(partition);
             self.waiting.push(rows, row);
@@ -131,6 +135,9 @@ impl Leveled {
     pub fn take_row(&mut self, partition: PartitionId, again: bool) -> bool {
         if !again {
             self.count(partition);
+            if self.waiting.ends(partition) {
+                return false;
+            }
         }
         self.know(partition);
         self.levels.hear(partition);
@@ -192,7 +199,7 @@ impl Leveled {
             return Err(IgnoredWhy::NoSuchInput);
         }
         self.know(partition);
-        if self.levels.standing(partition) == Standing::Finished {
+        if self.has_ended(partition) {
             return Err(IgnoredWhy::PartitionFinished);
         }
         if !time.is_legal() || guard::judge(self.guard, time, at) != GuardVerdict::Pass {
@@ -201,6 +208,11 @@ impl Leveled {
         }
         self.say(Behind { partition, id, what: Said::Time(time) });
         Ok(())
+    }
+
+    /// Whether nothing more is taken of a partition, though what waits may still be read.
+    fn has_ended(&self, partition: PartitionId) -> bool {
+        self.levels.standing(partition) == Standing::Finished || self.waiting.ends(partition)
     }
 
     /// Something other than a row comes: it waits where its partition does.
@@ -236,17 +248,18 @@ impl Leveled {
             return Err(IgnoredWhy::NoSuchInput);
         }
         let standing = self.levels.standing(partition);
+        let ended = self.has_ended(partition);
         match (change, standing) {
-            (Change::Add(..), Standing::Reading | Standing::Paused) => {
+            (Change::Add(..), Standing::Reading | Standing::Paused | Standing::Finished) => {
                 return Err(IgnoredWhy::PartitionExists);
             }
-            (Change::Move(..) | Change::Finish(_), Standing::Finished) => {
+            (Change::Move(..) | Change::Finish(_), _) if ended => {
                 return Err(IgnoredWhy::PartitionFinished);
             }
             (Change::Remove(_) | Change::Move(..) | Change::Finish(_), Standing::Absent) => {
                 return Err(IgnoredWhy::NoSuchPartition);
             }
-            (Change::Add(_, adoption), Standing::Absent | Standing::Finished) => {
+            (Change::Add(_, adoption), Standing::Absent) => {
                 self.levels.add(partition, adoption == Adoption::AtGroup);
             }
             (Change::Move(_, Adoption::WithWatermark), _) => {}
@@ -256,6 +269,7 @@ impl Leveled {
             }
             (Change::Remove(_), _) => {
                 self.levels.remove(partition);
+                self.waiting.take_back_end(partition);
                 self.rows.remove(&partition);
             }
             (Change::Finish(_), _) => self.say(Behind { partition, id, what: Said::End }),
@@ -317,7 +331,11 @@ impl Leveled {
 
     /// The watermark of one input.
     pub fn of_side(&self, input: usize, step: u64) -> InForce {
-        self.of(self.levels.input(input).unwrap_or(Promise::NONE), input, step)
+        let promise = self.levels.input(input).unwrap_or(Promise::NONE);
+        if promise.watermark <= self.initial {
+            return InForce::initial(self.initial);
+        }
+        self.of(promise, input, step)
     }
 
     fn of(&self, promise: Promise, input: usize, step: u64) -> InForce {

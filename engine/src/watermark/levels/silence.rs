@@ -5,7 +5,8 @@
 //! last row or from the first probe that found nothing new; in the second case idleness comes
 //! between the timeout and the timeout plus three probes after the last row (flink-rules 3).
 //!
-//! Invariant: a member that was heard since the last probe is not idle at this one.
+//! Invariant: counted from the first quiet probe, a member that was heard since the last probe is not idle at
+//! this one; counted from the last row it may be, where probes are further apart than the timeout.
 
 use crate::plan::levels::IdleAnchor;
 use crate::time::{ProcTime, Span};
@@ -72,11 +73,11 @@ impl Silence {
         self.since(patience.anchor).is_some_and(|it| patience.timeout < clock.since(it))
     }
 
-    /// For how long from now a probe will not find it idle if its clock goes on and nothing comes;
-    /// `None` where it is idle already.
+    /// For how long from now a probe will not find it idle if its clock goes on and nothing comes; zero
+    /// where the next one will. `None` where a probe has to begin to count first.
     pub fn left(&self, now: ProcTime, patience: Patience) -> Option<Span> {
         let silent = self.clock(now).since(self.since(patience.anchor)?);
-        (silent <= patience.timeout).then(|| Span(patience.timeout.0.saturating_sub(silent.0)))
+        Some(Span(patience.timeout.0.saturating_sub(silent.0).max(0)))
     }
 }
 
@@ -110,6 +111,6 @@ mod tests {
         assert!(!silence.probe(ProcTime(130), last));
         assert_eq!(silence.left(ProcTime(120), last), Some(Span(10)));
         assert!(silence.probe(ProcTime(131), last));
-        assert_eq!(silence.left(ProcTime(131), last), None);
+        assert_eq!(silence.left(ProcTime(131), last), Some(Span::ZERO));
     }
 }

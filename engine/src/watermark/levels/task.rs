@@ -171,16 +171,21 @@ impl Task {
         self.silence.stand(span);
     }
 
-    /// For how long from now no probe can find something new, if nobody reads or writes meanwhile.
+    /// For how long from now no probe can find something new, if nobody reads or writes meanwhile:
+    /// until a partition falls idle, or the task itself where its partitions rest.
     pub(super) fn left(&self, plan: &LevelsPlan, now: ProcTime) -> Option<Span> {
         let patience = patience(plan)?;
         let stands = self.pressed || self.alignment.waits();
         if stands || self.ended {
             return None;
         }
-        let reads = self.partitions.iter().filter(|it| !it.alignment.waits());
-        let of_partitions = reads.filter_map(|it| it.silence.left(now, patience)).min();
-        of_partitions.into_iter().chain(self.silence.left(now, patience)).min()
+        let told = self.partitions.iter().zip(self.combiner.members());
+        let awake = told.filter(|(it, told)| !told.idle && !it.alignment.waits());
+        let of_partitions = awake.filter_map(|(it, _)| it.silence.left(now, patience)).min();
+        let rests = self.combiner.is_taken_for_idle()
+            || self.partitions.is_empty() && plan.rules.emptied == Emptied::TimesOut;
+        let own = self.silence.left(now, patience).filter(|_| rests && !self.idle);
+        of_partitions.into_iter().chain(own).min()
     }
 
     /// A probe: what the input is to be told.
@@ -196,13 +201,19 @@ impl Task {
         }
         let patience = patience(plan);
         for (at, partition) in self.partitions.iter_mut().enumerate() {
-            if patience.is_some_and(|it| partition.silence.probe(now, it)) {
+            let silent = patience.is_some_and(|it| partition.silence.probe(now, it));
+            let watermark = partition.max - delay;
+            let promise = Promise { watermark, set_by: partition.max_set_by };
+            if silent {
+                // What it said before it fell silent counts.
+                if self.combiner.members()[at].promise.watermark < watermark {
+                    self.combiner.wake(at, plan.rules.partitions);
+                    self.combiner.raise(at, promise);
+                }
                 self.combiner.silence(at);
                 continue;
             }
             self.combiner.wake(at, plan.rules.partitions);
-            let watermark = partition.max - delay;
-            let promise = Promise { watermark, set_by: partition.max_set_by };
             if self.combiner.raise(at, promise)
                 && let Some(it) = &plan.alignment
             {

@@ -55,6 +55,16 @@ impl Waiting {
             || self.behind.iter().any(|it| it.partition == partition)
     }
 
+    /// Whether the end of this partition waits: nothing comes behind it.
+    pub fn ends(&self, partition: PartitionId) -> bool {
+        self.behind.iter().any(|it| it.partition == partition && it.what == Said::End)
+    }
+
+    /// The partition is taken away: its end was none.
+    pub fn take_back_end(&mut self, partition: PartitionId) {
+        self.behind.retain(|it| it.partition != partition || it.what != Said::End);
+    }
+
     /// One row of a batch has to wait.
     pub fn push(&mut self, from: &RowBatch, row: usize) {
         self.rows.columns.resize_with(from.columns.len(), Default::default);

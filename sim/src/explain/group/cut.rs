@@ -14,7 +14,7 @@ use plimsoll_engine::late;
 use plimsoll_engine::operator::session::span::{hull, meet};
 use plimsoll_engine::plan::flow::{Gap, GlobalPlan, JoinPlan, SessionPlan, StagePlan, WindowStage};
 use plimsoll_engine::plan::{OutputMode, WindowSpec};
-use plimsoll_engine::row::ColumnIx;
+use plimsoll_engine::row::{ColumnIx, ItemId};
 use plimsoll_engine::time::{EventTime, Span};
 use plimsoll_engine::window::Window;
 use plimsoll_engine::window::assign::Assigner;
@@ -36,6 +36,8 @@ pub(super) struct Held {
     pub(super) closed: Option<(usize, Why)>,
     /// The pass in which its state left, where that is a later one by plan.
     pub(super) gone: Option<usize>,
+    /// The restart that lost what it held.
+    pub(super) forgotten: Option<ItemId>,
     /// What must pass so that it closes: its end, with what is granted on top.
     pub(super) due: Option<EventTime>,
 }
@@ -69,6 +71,8 @@ pub(super) enum How {
     /// These sessions became one.
     Joined(Vec<Window>),
     Lost,
+    /// A restart lost it.
+    Forgotten,
 }
 
 /// What closed it.
@@ -94,6 +98,21 @@ pub(super) fn cut(
         StagePlan::Global(it) => groups(it, seen),
         StagePlan::Join(it) => it.window.map_or_else(Vec::new, |spec| pairs(it, spec, seen)),
         _ => Vec::new(),
+    }
+}
+
+/// Marks the rows that restarts lost: those whose state no pass had removed by then.
+fn forget(held: &mut Held, sides: usize, leaves: Option<EventTime>, seen: &Seen) {
+    for (until, restart) in &seen.restarts {
+        for part in held.rows.iter_mut().filter(|it| it.how != How::Lost) {
+            let from = seen.rows[part.row].pass;
+            let left = |end| *until <= from || seen.removes(sides, end, from..*until);
+            if leaves.map_or(*until <= from, left) {
+                continue;
+            }
+            part.how = How::Forgotten;
+            held.forgotten = Some(*restart);
+        }
     }
 }
 
@@ -129,6 +148,7 @@ fn windows(plan: &WindowStage, seen: &Seen, start: Option<EventTime>) -> Vec<Hel
         gone: (plan.lateness != Span::ZERO)
             .then(|| seen.removing(1, window.end + plan.lateness, 0))
             .flatten(),
+        forgotten: None,
         due: Some(window.end),
     };
     for (row, it) in seen.rows.iter().enumerate() {
@@ -148,7 +168,12 @@ fn windows(plan: &WindowStage, seen: &Seen, start: Option<EventTime>) -> Vec<Hel
             of.written.push(at);
         }
     }
-    held.into_values().collect()
+    let mut held: Vec<Held> = held.into_values().collect();
+    for it in &mut held {
+        let end = it.window.map(|it| it.end + plan.lateness);
+        forget(it, 1, end, seen);
+    }
+    held
 }
 
 /// The sessions of a stage, followed through its passes.
@@ -165,6 +190,7 @@ impl<'a> Sessions<'a> {
         let mut it = Self { plan, seen, live: Vec::new(), left: Vec::new(), lost: Vec::new() };
         let (mut rows, mut written) = (0, 0);
         for pass in 0..seen.passes.len() {
+            it.restart(pass);
             while seen.rows.get(rows).is_some_and(|it| it.pass == pass) {
                 it.take(rows);
                 rows += 1;
@@ -175,7 +201,18 @@ impl<'a> Sessions<'a> {
             }
             it.leave(pass, mode);
         }
+        it.restart(seen.passes.len());
         it.finish()
+    }
+
+    /// Loses what lives, where a restart before this pass did so.
+    fn restart(&mut self, pass: usize) {
+        let Some((_, restart)) = self.seen.restarts.iter().find(|it| it.0 == pass) else { return };
+        for mut it in self.live.drain(..) {
+            it.rows.iter_mut().for_each(|it| it.how = How::Forgotten);
+            (it.closed, it.due, it.forgotten) = (None, None, Some(*restart));
+            self.left.push(it);
+        }
     }
 
     fn take(&mut self, row: usize) {
@@ -215,6 +252,7 @@ impl<'a> Sessions<'a> {
             written: Vec::new(),
             closed: None,
             gone: None,
+            forgotten: None,
             due: Some(window.end),
         };
         for it in met {
@@ -295,6 +333,7 @@ impl<'a> Sessions<'a> {
                     written: Vec::new(),
                     closed: None,
                     gone: None,
+                    forgotten: None,
                     due: None,
                 }),
             }
@@ -315,7 +354,17 @@ fn counts(size: u64, keys: &[ColumnIx], seen: &Seen) -> Vec<Held> {
     for (row, it) in seen.rows.iter().enumerate() {
         let key = key_of(&it.cells, keys);
         let all = of_key.entry(key.clone()).or_default();
-        if all.last().is_none_or(|it| it.closed.is_some()) {
+        let lost = |of: &Held| {
+            let from = of.rows.first().map_or(0, |it| seen.rows[it.row].pass);
+            seen.restarts.iter().find(|restart| from < restart.0 && restart.0 <= it.pass).copied()
+        };
+        if let Some(last) = all.last_mut().filter(|it| it.closed.is_none())
+            && let Some((_, restart)) = lost(last)
+        {
+            last.rows.iter_mut().for_each(|it| it.how = How::Forgotten);
+            last.forgotten = Some(restart);
+        }
+        if all.last().is_none_or(|it| it.closed.is_some() || it.forgotten.is_some()) {
             all.push(Held {
                 kind: Kind::Count(all.len() as u64 + 1),
                 window: None,
@@ -324,6 +373,7 @@ fn counts(size: u64, keys: &[ColumnIx], seen: &Seen) -> Vec<Held> {
                 written: Vec::new(),
                 closed: None,
                 gone: None,
+                forgotten: None,
                 due: None,
             });
         }
@@ -340,6 +390,9 @@ fn counts(size: u64, keys: &[ColumnIx], seen: &Seen) -> Vec<Held> {
         let started =
             |of: &&mut Held| of.rows.first().is_some_and(|p| seen.rows[p.row].pass <= it.pass);
         let done = |of: &Held| {
+            if of.forgotten.is_some() {
+                return true;
+            }
             let closed = of.closed.map_or(usize::MAX, |it| it.0);
             of.written.last().is_some_and(|last| closed <= seen.written[*last].pass)
         };
@@ -349,7 +402,9 @@ fn counts(size: u64, keys: &[ColumnIx], seen: &Seen) -> Vec<Held> {
     }
     let mut all: Vec<Held> = of_key.into_values().flatten().collect();
     for it in &mut all {
-        it.closed = it.closed.or_else(|| end.map(|it| (it, Why::End)));
+        if it.forgotten.is_none() {
+            it.closed = it.closed.or_else(|| end.map(|it| (it, Why::End)));
+        }
     }
     all
 }
@@ -373,6 +428,7 @@ fn groups(plan: &GlobalPlan, seen: &Seen) -> Vec<Held> {
                 None => end.map(|it| (it, Why::End)),
             },
             gone: None,
+            forgotten: None,
             due,
         });
         let how = if it.is_late() { How::Lost } else { How::Counted };
@@ -383,7 +439,12 @@ fn groups(plan: &GlobalPlan, seen: &Seen) -> Vec<Held> {
             of.written.push(at);
         }
     }
-    of_key.into_values().collect()
+    let mut all: Vec<Held> = of_key.into_values().collect();
+    for it in &mut all {
+        let due = it.due;
+        forget(it, 1, due, seen);
+    }
+    all
 }
 
 /// The windows of a window join: rows of both sides, and the pairs.
@@ -410,6 +471,7 @@ fn pairs(plan: &JoinPlan, spec: WindowSpec, seen: &Seen) -> Vec<Held> {
             written: Vec::new(),
             closed: seen.removing(2, due, 0).map(|it| why(seen, it)),
             gone: None,
+            forgotten: None,
             due: Some(due),
         });
         let how = if it.is_late() { How::Lost } else { How::Counted };
@@ -428,5 +490,10 @@ fn pairs(plan: &JoinPlan, spec: WindowSpec, seen: &Seen) -> Vec<Held> {
             of.written.push(at);
         }
     }
-    held.into_values().collect()
+    let mut held: Vec<Held> = held.into_values().collect();
+    for it in &mut held {
+        let due = it.due;
+        forget(it, 2, due, seen);
+    }
+    held
 }

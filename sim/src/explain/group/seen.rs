@@ -4,14 +4,16 @@
 
 use crate::explain::ExplainError;
 use crate::explain::history::History;
-use crate::trace::Trace;
+use crate::trace::{Item, Trace};
 use plimsoll_engine::late::InForce;
 use plimsoll_engine::output::watch::{WatchedLate, WatchedPass};
 use plimsoll_engine::output::{EmissionNote, RemarkKind};
+use plimsoll_engine::plan::restore::Memory;
 use plimsoll_engine::row::{ItemId, PartitionId, RowBatch};
 use plimsoll_engine::time::EventTime;
 use plimsoll_engine::window::Window;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Cells of a row as a stage has them.
 pub(super) type Cells = Vec<Option<i64>>;
@@ -26,6 +28,8 @@ pub(super) struct Seen {
     pub(super) handed: BTreeSet<ItemId>,
     /// What was written, in order.
     pub(super) written: Vec<Written>,
+    /// Restarts that lost what stages held: how many passes stand before each.
+    pub(super) restarts: Vec<(usize, ItemId)>,
     /// Rows that made a session overlap one that had been written before.
     pub(super) splits: Vec<(ItemId, Window)>,
     /// What the whole run did.
@@ -75,8 +79,11 @@ impl Seen {
     /// Runs a trace and watches one of its stages.
     pub(super) fn of(trace: &Trace, stage: usize) -> Result<Self, ExplainError> {
         let (mut passes, mut rows, mut written) = (Vec::new(), Vec::new(), Vec::new());
-        let mut splits = Vec::new();
+        let (mut splits, mut restarts) = (Vec::new(), Vec::new());
         let history = History::watching(trace, stage, &mut |seen| {
+            if matches!(seen.item, Item::Restart(rules) if rules.windows == Memory::Lost) {
+                restarts.push((passes.len(), seen.id));
+            }
             let of_stage = seen.output.remarks.iter().filter(|it| it.stage == stage);
             splits.extend(of_stage.filter_map(|it| match it.kind {
                 RemarkKind::SessionSplit { start, end } => Some((it.id, Window { start, end })),
@@ -100,7 +107,7 @@ impl Seen {
         });
         let history = history.map_err(ExplainError::Plan)?;
         let handed = rows.iter().map(|it| it.id).collect();
-        Ok(Self { passes, rows, handed, written, splits, history })
+        Ok(Self { passes, rows, handed, written, restarts, splits, history })
     }
 
     /// Of the two lines that remove in a pass the one that decides: the only one that has moved since the
@@ -115,6 +122,12 @@ impl Seen {
             (false, true) => other,
             _ => lower,
         }
+    }
+
+    /// Whether some pass of these removes what ends here.
+    pub(super) fn removes(&self, sides: usize, end: EventTime, passes: Range<usize>) -> bool {
+        let removes = |it: &PassOf| it.evict[..sides].iter().all(|it| end <= *it);
+        self.passes[passes].iter().any(removes)
     }
 
     /// The first pass from `from` on that removes what ends here, on all of these sides.

@@ -187,6 +187,7 @@ impl Stage<'_> {
             } else {
                 None
             },
+            forgotten_by: held.forgotten.and_then(|it| Quoted::of(self.trace, it)),
             idle_excluded: self.idle_excluded(held),
             tried: lost::try_delays(self, held, &rows),
             rows,
@@ -203,7 +204,7 @@ impl Stage<'_> {
         });
         let item = if self.is_first() { handed.id } else { self.seen.passes[handed.pass].item };
         let how = match &part.how {
-            How::Counted | How::Lost => String::new(),
+            How::Counted | How::Lost | How::Forgotten => String::new(),
             How::Began => "began it".to_owned(),
             How::Carried(window) => format!("it reached {} then", WindowText(*window)),
             How::Joined(parts) => {
@@ -223,7 +224,11 @@ impl Stage<'_> {
         GroupRow {
             row: Quoted::of(self.trace, item).unwrap_or_default(),
             wrote,
-            fate: if is_lost { "lost" } else { "counted" },
+            fate: match part.how {
+                How::Lost => "lost",
+                How::Forgotten => "forgotten",
+                _ => "counted",
+            },
             how,
             lost: if is_lost { lost::lost(self, held, handed) } else { None },
             refutes: false,

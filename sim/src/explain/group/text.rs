@@ -51,7 +51,11 @@ impl fmt::Display for GroupStory {
         if LISTED < self.lost_before.len() {
             writeln!(f, ".. and {} more", self.lost_before.len() - LISTED)?;
         }
+        if let Some(it) = &self.forgotten_by {
+            writeln!(f, "What it held was lost at {it}.")?;
+        }
         match (&self.closing, &self.opening) {
+            (None, None) if self.forgotten_by.is_some() => {}
             (Some(it), _) => write!(f, "{it}")?,
             (None, Some(it)) => write!(f, "{it}")?,
             (None, None) => writeln!(f, "There was no {} here: nothing was counted.", self.kind)?,

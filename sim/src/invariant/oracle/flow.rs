@@ -25,7 +25,7 @@ pub(super) fn candidate(oracle: &FlowOracle, seen: &Observation<'_>) -> Option<S
     let view = &seen.view;
     let after = [
         ("candidate", oracle.candidate(), view.candidate),
-        ("watermark", oracle.watermark(), view.watermark),
+        ("watermark", Some(oracle.watermark()), view.watermark),
     ];
     expected
         .iter()
@@ -34,7 +34,7 @@ pub(super) fn candidate(oracle: &FlowOracle, seen: &Observation<'_>) -> Option<S
         .or_else(|| differ("steps of this item", expected.len() as u64, found.len() as u64))
         .or_else(|| {
             after.into_iter().find_map(|(what, ours, theirs)| {
-                times(&format!("{what} after the item"), ours, theirs)
+                times(&format!("{what} after the item"), ours?, theirs)
             })
         })
         .or_else(|| {
@@ -59,8 +59,8 @@ fn step(ours: &FlowStep, theirs: &StepRecord) -> Option<String> {
             })
         })
         .or_else(|| times(&format!("what removes in step {at}"), ours.evict?, theirs.evict))
-        .or_else(|| times(&format!("candidate after step {at}"), ours.candidate, theirs.candidate))
         .or_else(|| times(&format!("watermark after step {at}"), ours.watermark, theirs.watermark))
+        .or_else(|| times(&format!("candidate after step {at}"), ours.candidate?, theirs.candidate))
         .map(|it| {
             let marks = ours.marks.iter();
             let marks = marks.map(|(c, w)| format!("c {} w {}", text::time(*c), text::time(*w)));

@@ -38,6 +38,10 @@ pub(super) struct Given {
 }
 
 impl Given {
+    /// Nobody is judged and nothing goes.
+    pub(super) const NOBODY: Self =
+        Self { late: Values::NOTHING, evict: Values::NOTHING, leaves: false };
+
     /// The end of input: nobody is judged and everything goes.
     pub(super) const END: Self = {
         let (least, most) = (EventTime::MIN, EventTime::MAX);
@@ -76,6 +80,7 @@ impl Chained {
         }
         let evicts = along(flow, &self.acts, given.evict);
         let lates = match flow.chain {
+            _ if given == Given::NOBODY => along(flow, &self.acts, given.late),
             Chain::Same => along(flow, &self.acts, given.late),
             Chain::Previous => {
                 let first = along(flow, &self.acts, given.late);

@@ -35,8 +35,8 @@ pub struct FlowStep {
     pub now: ProcTime,
     /// The W that removed state at the first stage; `None` where a side has a value of its own.
     pub evict: Option<EventTime>,
-    /// c of the first mark after the step.
-    pub candidate: EventTime,
+    /// c of the first mark after the step; `None` where the law leaves it open.
+    pub candidate: Option<EventTime>,
     /// W after the step.
     pub watermark: EventTime,
     /// (c, w) of every mark after the step, in the order of inputs and their marks.
@@ -193,7 +193,7 @@ impl FlowStep {
             kind,
             now,
             evict: None,
-            candidate: EventTime::MIN,
+            candidate: None,
             watermark: EventTime::MIN,
             marks: Vec::new(),
             rows_in: 0,

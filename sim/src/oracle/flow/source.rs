@@ -11,17 +11,19 @@
 //!
 //! Invariant: no w and no W ever falls, except where a restart loses it. Source: semantics 2.7.
 
+use super::levels::Levels;
 use super::stage::Row;
 use crate::oracle::members::Members;
 use crate::oracle::schedule::Queued;
 use crate::oracle::watermark::Watermark;
 use crate::trace::{Item, RowItem, Trace};
 use plimsoll_engine::output::{EmissionKind, IgnoredWhy};
-use plimsoll_engine::plan::flow::{Filter, Flow, NullTime, Policy};
+use plimsoll_engine::plan::flow::{Filter, Flow, InputPlan, NullTime, Policy};
 use plimsoll_engine::plan::restore::{Memory, RestoreRules};
 use plimsoll_engine::plan::{Guard, GuardAction, Plan};
 use plimsoll_engine::row::{ColumnKind, ItemId, PartitionId};
-use plimsoll_engine::time::{EventTime, ProcTime};
+use plimsoll_engine::time::{EventTime, ProcTime, Span};
+use plimsoll_engine::watermark::member::Adoption;
 
 use super::expected::FlowFate;
 
@@ -77,10 +79,12 @@ pub(super) struct Source {
     /// The first W.
     initial: EventTime,
     values: Values,
+    /// Where the watermark goes through levels: until the input has ended.
+    levels: Option<Levels>,
 }
 
 impl Source {
-    pub(super) fn new(plan: &Plan, flow: &Flow) -> Self {
+    pub(super) fn new(plan: &Plan, flow: &Flow, start: ProcTime) -> Self {
         let base = plan.watermark.as_ref();
         let generator = base.map(|it| it.generator);
         let inputs = flow.inputs.iter().map(|input| {
@@ -113,24 +117,46 @@ impl Source {
             times: times.collect(),
             initial,
             values: Values { all: initial, own: [EventTime::MIN; 2] },
+            levels: flow.levels.as_ref().map(|it| {
+                let delay = |it: &InputPlan| it.marks.first().map_or(Span::ZERO, |it| it.delay);
+                Levels::new(it, flow.inputs.iter().map(delay).collect(), start, initial)
+            }),
         };
         source.values.own = source.own();
         source
     }
 
     /// W and the own w.
-    pub(super) const fn values(&self) -> Values {
-        self.values
+    pub(super) fn values(&self) -> Values {
+        self.levels.as_ref().map_or(self.values, Levels::values)
     }
 
-    /// c of the first mark.
-    pub(super) fn candidate(&self) -> EventTime {
+    pub(super) fn is_idle(&self) -> bool {
+        self.levels.as_ref().is_some_and(Levels::is_idle)
+    }
+
+    pub(super) fn levels(&self) -> &Levels {
+        self.levels.as_ref().expect("only flows with levels ask, before the end")
+    }
+
+    pub(super) fn levels_mut(&mut self) -> &mut Levels {
+        self.levels.as_mut().expect("only flows with levels ask, before the end")
+    }
+
+    /// c of the first mark; `None` where the law leaves it open.
+    pub(super) fn candidate(&self) -> Option<EventTime> {
+        if let Some(it) = &self.levels {
+            return it.candidate();
+        }
         let mut marks = self.inputs.iter().flat_map(|it| &it.marks);
-        marks.next().map_or(self.values.all, |it| it.members.candidate())
+        Some(marks.next().map_or(self.values.all, |it| it.members.candidate()))
     }
 
     /// (c, w) of every mark.
     pub(super) fn marks(&self) -> Vec<(EventTime, EventTime)> {
+        if let Some(it) = &self.levels {
+            return it.marks();
+        }
         let marks = self.inputs.iter().flat_map(|it| &it.marks);
         marks.map(|it| (it.members.candidate(), it.watermark.last().watermark)).collect()
     }
@@ -186,11 +212,70 @@ impl Source {
             mark.watermark.end(cause);
         }
         self.values = Values { all: EventTime::MAX, own: [EventTime::MAX; 2] };
+        self.levels = None;
+    }
+
+    /// Whether an item waits in its source.
+    pub(super) fn waits(&self, it: &Queued) -> bool {
+        let Some(partition) = it.item.partition().filter(|it| it.input() < self.inputs.len())
+        else {
+            return false;
+        };
+        let levels = self.levels();
+        match it.item {
+            Item::Heartbeat { time, .. } if !self.is_believed(time, it.arrival) => false,
+            Item::Row(_) | Item::Heartbeat { .. } => {
+                !self.has_finished(partition) && levels.waits(partition)
+            }
+            Item::Finish(_) => !self.has_finished(partition) && levels.holds(partition),
+            _ => false,
+        }
+    }
+
+    /// It does; a row or heartbeat names its partition.
+    pub(super) fn wait(&mut self, it: Queued) {
+        if let (Some(partition), false) = (it.item.partition(), matches!(it.item, Item::Finish(_)))
+        {
+            self.name(partition, it.arrival);
+        }
+        self.levels_mut().wait(it);
+    }
+
+    /// Whether a partition has nothing more, also where what it said before still waits.
+    fn has_finished(&self, partition: PartitionId) -> bool {
+        let ends = self.levels.as_ref().is_some_and(|it| it.ends(partition));
+        self.inputs[partition.input()].roster.is_finished(partition) || ends
+    }
+
+    fn name(&mut self, partition: PartitionId, at: ProcTime) {
+        self.of(partition).each(|it| it.name(partition, at));
+        if let Some(levels) = &mut self.levels
+            && !levels.has(partition)
+        {
+            levels.join(partition, Adoption::WithoutWatermark);
+        }
+    }
+
+    /// Whether a heartbeat is legal and not from the future.
+    fn is_believed(&self, time: EventTime, at: ProcTime) -> bool {
+        let future = self.future(time, at);
+        time.is_legal() && matches!(future, None | Some(GuardAction::Accept))
+    }
+
+    fn hear(&mut self, partition: PartitionId, time: Option<EventTime>) {
+        if let Some(it) = &mut self.levels {
+            it.hear(partition, time);
+        }
     }
 
     /// Takes an item from the queue.
     pub(super) fn take(&mut self, trace: &Trace, it: &Queued) -> Taken {
         let (id, at) = (it.id, it.arrival);
+        if let Item::Finish(partition) | Item::Move { partition, .. } = it.item
+            && self.levels.as_ref().is_some_and(|it| it.ends(partition))
+        {
+            return Taken::Ignored(IgnoredWhy::PartitionFinished);
+        }
         if let Some(partition) = it.item.partition().filter(|p| self.inputs.len() <= p.input()) {
             return match it.item {
                 Item::Row(_) => Taken::Row(partition, FlowFate::NotApplicable),
@@ -228,7 +313,24 @@ impl Source {
             }
             _ => unreachable!("only rows, heartbeats and changes wait in the queue"),
         };
+        if changed.is_ok() {
+            self.change(it.item);
+        }
         changed.map_or_else(Taken::Ignored, |()| Taken::Nothing)
+    }
+
+    /// Levels learn of partitions that change.
+    fn change(&mut self, item: Item) {
+        let Some(levels) = &mut self.levels else { return };
+        match item {
+            Item::Add { partition, adoption } => levels.join(partition, adoption),
+            Item::Move { partition, adoption } if adoption != Adoption::WithWatermark => {
+                levels.join(partition, adoption);
+            }
+            Item::Remove(partition) if levels.has(partition) => levels.leave(partition),
+            Item::Finish(partition) => levels.finish(partition),
+            _ => {}
+        }
     }
 
     fn take_heartbeat(
@@ -241,28 +343,29 @@ impl Source {
         let future = self.future(time, at);
         let of = self.of(partition);
         let future = future.filter(|_| !of.marks.is_empty());
-        if of.roster.is_finished(partition) {
+        if self.has_finished(partition) {
             return Err(IgnoredWhy::PartitionFinished);
         }
-        of.each(|it| it.name(partition, at));
+        self.name(partition, at);
+        self.hear(partition, None);
         let believed =
             !matches!(future, Some(GuardAction::Reject | GuardAction::CountButNotAdvance));
         if !time.is_legal() || !believed {
             return Err(IgnoredWhy::HeartbeatGuarded);
         }
-        of.each(|it| it.advance(partition, time, id));
+        self.of(partition).each(|it| it.advance(partition, time, id));
+        self.hear(partition, Some(time));
         Ok(())
     }
 
     fn take_row(&mut self, trace: &Trace, row: RowItem, id: ItemId, at: ProcTime) -> Taken {
         let (partition, cells) = (row.partition, trace.cells(row));
-        if self.of(partition).roster.is_finished(partition) {
+        if self.has_finished(partition) {
             return Taken::Row(partition, FlowFate::AfterFinish);
         }
-        self.of(partition).each(|it| {
-            it.name(partition, at);
-            it.count_row(partition);
-        });
+        self.name(partition, at);
+        self.hear(partition, None);
+        self.of(partition).each(|it| it.count_row(partition));
         let illegal = |it: &usize| cells[*it].is_some_and(|it| !EventTime(it).is_legal());
         if self.times.iter().any(illegal) {
             return Taken::Row(partition, FlowFate::TimeOutOfRange);
@@ -279,9 +382,10 @@ impl Source {
         }
         let advances = future != Some(GuardAction::CountButNotAdvance);
         let null = (self.null == NullTime::Epoch).then_some(0);
-        for (mark, time) in self.of(partition).marks.iter_mut().zip(&shown) {
-            if let Some(time) = time.or(null).filter(|_| advances) {
-                mark.members.advance(partition, EventTime(time), id);
+        for (at, time) in shown.iter().enumerate() {
+            if let Some(time) = time.or(null).filter(|_| advances).map(EventTime) {
+                self.of(partition).marks[at].members.advance(partition, time, id);
+                self.hear(partition, Some(time));
             }
         }
         if !self.of(partition).behind.iter().all(passes) {

@@ -3,6 +3,7 @@
 mod chains;
 mod grouping;
 mod inputs;
+mod levels;
 mod matching;
 mod restart;
 

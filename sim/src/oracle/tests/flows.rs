@@ -2,6 +2,7 @@
 //!
 //! This is the only place of this oracle that meets the engine; it runs it and reads nothing of it.
 
+mod levels;
 mod plans;
 
 use super::random::Lcg;
@@ -10,6 +11,7 @@ use crate::invariant::for_trace;
 use crate::invariant::oracle::OracleAgreement;
 use crate::run::Run;
 use crate::system::engine::Engine;
+use crate::trace::Trace;
 use plans::{Kind, random_flow, random_items};
 use std::collections::BTreeMap;
 
@@ -34,29 +36,33 @@ fn tried(kind: Kind, seeds: std::ops::Range<u64>) -> Tried {
         if CALM <= seed {
             strew(&mut draw, &mut trace);
         }
-        let mut engine = match Engine::new(&trace, seed) {
-            Ok(it) => it,
-            Err(problems) => {
-                let refusal = problems.iter().find(|it| it.is_refusal());
-                tried.refused.push(format!("{:?}", refusal.map(|it| it.code)));
-                continue;
-            }
-        };
-        let mut agreement = OracleAgreement::new(&trace);
-        let mut checks = for_trace(&trace);
-        checks.active.iter().for_each(|it| *tried.active.entry(it.name()).or_default() += 1);
-        let mut run = Run::new(&trace, &mut engine, false);
-        while let Some(seen) = run.step() {
-            let looked =
-                seen.and_then(|it| agreement.observe(&it).and_then(|()| checks.observe(&it)));
-            if let Err(it) = looked {
-                let text = format!("{} at item {}: {}", it.name, it.at.0, it.evidence);
-                tried.broken.push((seed, text));
-                break;
-            }
-        }
+        look(&mut tried, seed, &trace);
     }
     tried
+}
+
+/// Runs a trace beside the oracle and the named checks.
+fn look(tried: &mut Tried, seed: u64, trace: &Trace) {
+    let mut engine = match Engine::new(trace, seed) {
+        Ok(it) => it,
+        Err(problems) => {
+            let refusal = problems.iter().find(|it| it.is_refusal());
+            tried.refused.push(format!("{:?}", refusal.map(|it| it.code)));
+            return;
+        }
+    };
+    let mut agreement = OracleAgreement::new(trace);
+    let mut checks = for_trace(trace);
+    checks.active.iter().for_each(|it| *tried.active.entry(it.name()).or_default() += 1);
+    let mut run = Run::new(trace, &mut engine, false);
+    while let Some(seen) = run.step() {
+        let looked = seen.and_then(|it| agreement.observe(&it).and_then(|()| checks.observe(&it)));
+        if let Err(it) = looked {
+            let text = format!("{} at item {}: {}", it.name, it.at.0, it.evidence);
+            tried.broken.push((seed, text));
+            break;
+        }
+    }
 }
 
 /// The engine agrees with the oracle, and the named checks hold. Returns how many plans each was for.
