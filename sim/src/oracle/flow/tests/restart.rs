@@ -29,7 +29,7 @@ fn sparks_keeps_the_smallest_and_waits_until_every_input_has_spoken_again() {
     story.row(1, 17);
     assert_eq!(story.w(), 12, "of 12 and 17 - 5");
     story.item(SPARK);
-    assert_eq!((story.oracle.candidate().expect("one level").0, story.w()), (NEVER, 12));
+    assert_eq!((story.oracle.candidate().expect("one mark").0, story.w()), (NEVER, 12));
     story.row(0, 30);
     assert_eq!(story.w(), 12, "the second input has not spoken");
     assert_eq!(fates(&story.row(0, 9)), "L");
@@ -45,7 +45,7 @@ fn flinks_takes_what_was_late_and_writes_a_window_twice() {
     assert_eq!(written(&story.row(1, 17)), ["on_time 0 10 9 1"]);
     assert_eq!(fates(&story.row(0, 4)), "L");
     story.item(FLINK);
-    assert_eq!((story.oracle.candidate().expect("one level").0, story.w()), (NEVER, NEVER));
+    assert_eq!((story.oracle.candidate().expect("one mark").0, story.w()), (NEVER, NEVER));
     assert_eq!(fates(&story.row(0, 4)), "+");
     assert_eq!(written(&story.row(0, 19)), nothing());
     assert_eq!(written(&story.row(1, 16)), ["on_time 0 10 9 1"], "W = 11");
@@ -139,7 +139,7 @@ fn a_side_is_judged_by_what_its_mark_said_last_until_the_next_step_and_then_anew
     story.row(0, 10);
     story.row(1, 10);
     story.item(MAXIMA);
-    assert_eq!((story.oracle.candidate().expect("one level").0, story.w()), (NEVER, 10), "W stays");
+    assert_eq!((story.oracle.candidate().expect("one mark").0, story.w()), (NEVER, 10), "W stays");
     let out = story.row(0, 5);
     assert_eq!(fates(&out), "L", "10 is in force");
     assert_eq!(
