@@ -8,9 +8,8 @@ use crate::run::Run;
 use crate::trace::parse::parse;
 use doctored::{Doctor, Doctored, Shown};
 use plimsoll_engine::output::{Completeness, Fate, Firing, StepKind};
-use plimsoll_engine::row::PartitionId;
-use plimsoll_engine::time::{EventTime, ProcTime};
-use plimsoll_engine::watermark::member::{Member, MemberState};
+use plimsoll_engine::time::EventTime;
+use plimsoll_engine::watermark::member::MemberState;
 
 /// The first violation of one check, or of all where none is named.
 fn first(trace: &Trace, only: Option<&str>, doctor: Doctor<'_>) -> Option<Violation> {
