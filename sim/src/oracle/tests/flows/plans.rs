@@ -61,10 +61,13 @@ pub(super) fn random_flow(draw: &mut Lcg, kind: Kind) -> Plan {
         let mark = Mark { column: T, delay: Span(draw.below(25)) };
         let marks = if it == 1 && !joins && draw.one_in(4) { vec![] } else { vec![mark] };
         let before = if draw.one_in(8) { vec![filter(draw, V)] } else { vec![] };
+        if !joins {
+            return InputPlan { before, ..InputPlan::of(format!("in{it}"), marks) };
+        }
         let behind = if draw.one_in(8) { vec![filter(draw, V)] } else { vec![] };
         let judged = match draw.below(8) {
-            0 if joins => Judged::Column(T),
-            1 if joins => Judged::Nobody,
+            0 => Judged::Column(T),
+            1 => Judged::Nobody,
             _ => Judged::ItsTime,
         };
         InputPlan { name: format!("in{it}"), marks, before, behind, judged }

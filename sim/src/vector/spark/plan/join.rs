@@ -67,10 +67,10 @@ impl Mapping {
         let is_timed = join.lower.is_some() || join.upper.is_some() || join.on_time;
         let marked = [0, 1].map(|side| self.inputs[side].marks.last().map(|it| it.column));
         self.times = self.behind_join(join, kind, marked);
-        for side in 0..2 {
+        for (side, marked) in marked.into_iter().enumerate() {
             self.push_down(side, inner, key, join, time);
             let reads = |column: ColumnIx| self.reads(read, side, column, &residual);
-            self.inputs[side].judged = match marked[side] {
+            self.inputs[side].judged = match marked {
                 Some(it) if it == time && (is_timed || join.window.is_some() || reads(it)) => {
                     Judged::ItsTime
                 }
