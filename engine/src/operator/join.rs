@@ -120,8 +120,8 @@ impl Join {
         let mut writer = Writer::new(out, pass.step, both);
         for (side, rows) in pass.sides.into_iter().enumerate() {
             if let Some(rows) = rows {
-                for row in 0..rows.len() {
-                    self.observe(pass, side, rows, row, &mut writer);
+                for row in rows.rows() {
+                    self.observe(pass, side, rows.batch, row, &mut writer);
                 }
             }
         }
