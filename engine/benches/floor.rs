@@ -4,11 +4,12 @@
 //! alternate and the median is taken, in nanoseconds of CPU time per row. What comes out is checked
 //! to the last figure first: a fast wrong answer is worth nothing.
 //!
-//!     cargo bench -p plimsoll-engine --bench floor -- [--rows N] [--reps N] [--flows] [--floor LIMIT] [FILE..]
+//!     cargo bench -p plimsoll-engine --bench floor -- [--rows N] [--reps N] [--flows] [--query Q4] [--floor LIMIT] [FILE..]
 //!
 //! Without files the workload is drawn here, over 100, 10,000 and 1,000,000 keys, and sessions, a join
-//! and dedup (Q3 to Q5) are run as flows beside loops written by hand; `--flows` runs only these. `--floor` names a
-//! program that prints `NAME | FILE | .. | cpu ns/ev med X ..` per variant, run beside.
+//! and dedup (Q3 to Q5) are run as flows beside loops written by hand; `--flows` runs only these and
+//! `--query` only those whose names begin so. `--floor` names a program that prints
+//! `NAME | FILE | .. | cpu ns/ev med X ..` per variant, run beside.
 //!
 //! Invariant: both sides give the same digest.
 #![expect(clippy::print_stdout, reason = "a bench reports to whoever started it")]
@@ -38,6 +39,7 @@ fn main() {
     let mut program = None;
     let mut files = Vec::new();
     let mut only_flows = false;
+    let mut wanted = String::new();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut next = || words.next().unwrap_or_default();
@@ -48,6 +50,7 @@ fn main() {
             "--reps" => reps = number(next()),
             "--floor" => program = Some(next()),
             "--flows" => only_flows = true,
+            "--query" => (only_flows, wanted) = (true, next()),
             flag if flag.starts_with('-') => panic!("no option {flag}; see the head of floor.rs"),
             _ => files.push(word),
         }
@@ -64,7 +67,7 @@ fn main() {
         }))
     };
     if drawn {
-        compare_flows(rows, reps as usize);
+        compare_flows(rows, reps as usize, &wanted);
     }
     if only_flows {
         return;
@@ -193,8 +196,8 @@ struct FlowQuery<'a> {
     floor: fn(&Workload, i64) -> Digest,
 }
 
-/// Q3 to Q5: sessions, a join and dedup, as flows.
-fn compare_flows(rows: u64, reps: usize) {
+/// Q3 to Q5: sessions, a join and dedup, as flows; those whose names begin with `wanted`.
+fn compare_flows(rows: u64, reps: usize, wanted: &str) {
     let delay = limit::DELAY;
     let sessions = Workload::draw(rows, 10_000);
     let (joined, repeated) = (Workload::draw_join(rows), Workload::draw_dedup(rows));
@@ -222,6 +225,9 @@ fn compare_flows(rows: u64, reps: usize) {
         },
     ];
     for FlowQuery { name, workload, plan, take, floor } in floors {
+        if !name.starts_with(wanted) {
+            continue;
+        }
         let fingerprint = format!("{:016x}", workload.fingerprint());
         println!("{}: {} rows, fingerprint {fingerprint}", workload.name, workload.len());
         let batches = flows::batches(workload);

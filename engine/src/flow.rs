@@ -27,6 +27,7 @@ use crate::watermark::guard::GuardVerdict;
 use crate::watermark::levels::Steer;
 use crate::watermark::member::Change;
 use bounds::Bounds;
+use pass::One;
 use source::Sources;
 use stage::Stage;
 
@@ -34,6 +35,8 @@ use stage::Stage;
 #[derive(Debug)]
 pub struct Flow {
     plan: flow::Flow,
+    /// Whether the first stage takes two inputs apart.
+    joins: bool,
     mode: OutputMode,
     effective: Effective,
     /// In what the watermark has a say at each stage.
@@ -68,6 +71,7 @@ impl Flow {
         let columns = plan.schema.columns.len();
         let own = [0, 1].map(|it| sources.of_side(it));
         Self {
+            joins: flow.joins(),
             mode: plan.output,
             effective,
             says: flow.says(&plan.schema),
@@ -118,6 +122,7 @@ impl Flow {
         for row in 0..rows.len() {
             self.row(rows, row, out);
         }
+        self.emit(out);
     }
 
     fn row(&mut self, rows: &RowBatch, row: usize, out: &mut Output) {
@@ -131,25 +136,31 @@ impl Flow {
         let (id, partition) = (rows.ids[row], rows.partitions[row]);
         self.record.rows_in += 1;
         // Where each item has a pass of its own, one without a row judges nobody.
-        self.record.late = self.bounds.now().late[0].watermark;
+        self.record.late = self.bounds.judging();
         let before = self.sources.own(partition);
         let fate = self.take(rows, row, again);
         let goes_on = matches!(fate, None | Some(Fate::CountedNotAdvancing));
         if let Some(fate) = fate {
             out.records.push(RowRecord { id, partition, step: self.record.step, fate });
         }
+        let mut one = None;
         if goes_on {
             self.record.rows_counted += 1;
-            let side = if self.plan.joins() { partition.input() } else { 0 };
-            self.waiting[side].extend_from(rows, row..row + 1);
+            let side = if self.joins { partition.input() } else { 0 };
             self.own[side].push(before);
+            one = Some(One { rows, row, side });
         }
         match self.effective {
-            Effective::Row => self.evaluate_and_pass(id, out),
+            Effective::Row => self.evaluate_and_pass(id, one, out),
             Effective::Probe => {
-                self.pass_with(self.bounds.now().late, Bounds::NOTHING, id, false, out);
+                let late = self.bounds.now().late;
+                self.pass_with(late, Bounds::NOTHING, id, false, one, out);
             }
-            Effective::NextBatch | Effective::BatchAfterNext => {}
+            Effective::NextBatch | Effective::BatchAfterNext => {
+                if let Some(One { rows, row, side }) = one {
+                    self.waiting[side].push_from(rows, row);
+                }
+            }
         }
     }
 
@@ -248,13 +259,14 @@ impl Flow {
                 self.read(&rows, row, true, out);
             }
             behind.into_iter().for_each(|it| self.sources.read(it));
-            self.evaluate_and_pass(id, out);
+            self.evaluate_and_pass(id, None, out);
         }
     }
 
     fn moved(&mut self, id: ItemId, out: &mut Output) {
         if self.effective == Effective::Row {
-            self.evaluate_and_pass(id, out);
+            self.evaluate_and_pass(id, None, out);
+            self.emit(out);
         }
     }
 
@@ -268,19 +280,22 @@ impl Flow {
 
     /// c and w anew, then a pass whose rows are judged by what was in force and whose state is
     /// removed by what is now.
-    fn evaluate_and_pass(&mut self, id: ItemId, out: &mut Output) {
+    fn evaluate_and_pass(&mut self, id: ItemId, one: Option<One<'_>>, out: &mut Output) {
         // What was raised earlier in this very step judges in it already.
         let step = self.record.step;
         let judges = |it: InForce| InForce { since_step: it.since_step.min(step), ..it };
         let late = self.bounds.now().late.map(judges);
-        self.sources.evaluate(self.record.now, id, false, self.record.step);
-        self.bounds.raise(self.lines(), self.record.step);
-        self.pass_removing(late, self.bounds.now().evict, id, false, out);
+        if self.sources.evaluate(self.record.now, id, false, step) {
+            self.bounds.raise(self.lines(), step);
+        } else {
+            self.bounds.hold();
+        }
+        self.pass_removing(late, self.bounds.now().evict, id, false, one, out);
     }
 
     fn pass(&mut self, id: ItemId, triggered: bool, out: &mut Output) {
         let now = self.bounds.now();
-        self.pass_removing(now.late, now.evict, id, triggered, out);
+        self.pass_removing(now.late, now.evict, id, triggered, None, out);
     }
 
     /// The step ends. `id` is the item that ended it.
@@ -292,12 +307,12 @@ impl Flow {
             self.sources.end(id, step);
             let end = InForce { watermark: EventTime::MAX, ..self.sources.in_force() };
             let nobody = InForce::initial(EventTime::MIN);
-            self.pass_removing([nobody; 2], [end; 2], id, true, out);
+            self.pass_removing([nobody; 2], [end; 2], id, true, None, out);
             self.bounds.raise([end; 2], step);
         } else if self.per_item() {
             // A step of rows has done so after each, or (probes) leaves it to the next probe.
             if !self.passed {
-                self.evaluate_and_pass(id, out);
+                self.evaluate_and_pass(id, None, out);
             }
             self.resume(false, id, out);
             if triggered && self.mode == OutputMode::Complete {
@@ -312,7 +327,10 @@ impl Flow {
         self.sources.refresh();
         self.record.candidate = self.sources.candidate();
         self.record.watermark = self.sources.in_force().watermark;
-        for (record, stage) in self.stage_records.iter_mut().zip(&self.stages) {
+        self.emit(out);
+        let stages = self.stages.iter().zip(&mut self.outputs);
+        for (record, (stage, output)) in self.stage_records.iter_mut().zip(stages) {
+            pass::add(record, std::mem::take(&mut output.tally));
             record.state_rows = stage.state_rows();
             self.record.groups_removed += record.removed;
         }

@@ -207,8 +207,27 @@ impl RowBatch {
         }
     }
 
+    /// Appends one row of another batch with the same columns.
+    #[inline]
+    pub fn push_from(&mut self, other: &Self, row: usize) {
+        assert_eq!(self.columns.len(), other.columns.len(), "batches of one input");
+        self.ids.push(other.ids[row]);
+        self.partitions.push(other.partitions[row]);
+        self.arrivals.push(other.arrivals[row]);
+        for (column, from) in self.columns.iter_mut().zip(&other.columns) {
+            if column.has_nulls() || from.has_nulls() {
+                column.push(from.get(row));
+            } else {
+                column.values.push(from.values[row]);
+            }
+        }
+    }
+
     /// Appends some rows of another batch with the same columns.
     pub fn extend_from(&mut self, other: &Self, rows: std::ops::Range<usize>) {
+        if rows.len() == 1 {
+            return self.push_from(other, rows.start);
+        }
         assert_eq!(self.columns.len(), other.columns.len(), "batches of one input");
         self.ids.extend_from_slice(&other.ids[rows.clone()]);
         self.partitions.extend_from_slice(&other.partitions[rows.clone()]);

@@ -75,7 +75,14 @@ impl Bounds {
         self.own_sides
     }
 
+    /// What judges rows of the first side now.
+    #[inline]
+    pub const fn judging(&self) -> EventTime {
+        self.state.lines[0].late().watermark
+    }
+
     /// What a step that begins now works with.
+    #[inline]
     pub fn now(&self) -> PassBounds {
         PassBounds {
             late: [0, 1].map(|it| self.state.lines[it].late()),
@@ -88,6 +95,11 @@ impl Bounds {
         for (schedule, value) in self.state.lines.iter_mut().zip(lines) {
             schedule.advance(value, step);
         }
+    }
+
+    /// The lines as they were: an evaluation has not moved them.
+    pub fn hold(&mut self) {
+        self.state.lines.iter_mut().for_each(Schedule::hold);
     }
 
     /// By what the second and later stages judge in the pass that begins now, before their

@@ -3,7 +3,7 @@
 //! Invariant: every row that the first stateful stage did not simply take leaves one record.
 
 use crate::late::{self, InForce, LateRow};
-use crate::operator::stage::{Judged, StageVerdict};
+use crate::operator::stage::{Handed, Judged, StageOutput, StageVerdict};
 use crate::output::{Fate, Output, RowRecord, StepRecord};
 use crate::plan::flow::{GlobalPlan, SessionLate, StagePlan};
 use crate::plan::{LatePolicy, LateRule};
@@ -23,14 +23,30 @@ pub(super) struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Records the fate of one row.
-    pub(super) fn record(
+    /// Records the fates of the rows that a stage was handed and did not simply take; `written` are the
+    /// ids of what it handed on.
+    pub(super) fn all(
         &self,
-        rows: &RowBatch,
-        it: &Judged,
+        sides: [Option<Handed<'_>>; 2],
+        output: &StageOutput,
+        written: &[ItemId],
         record: &mut StepRecord,
         out: &mut Output,
     ) {
+        for it in &output.judged {
+            let rows = sides[it.side].expect("a row of this side");
+            self.record(rows, it, record, out);
+        }
+        if self.plan.is_stateless() {
+            for (rows, row) in lost(sides, written) {
+                self.filtered(rows, row, record, out);
+            }
+        }
+    }
+
+    /// Records the fate of one row.
+    fn record(&self, handed: Handed<'_>, it: &Judged, record: &mut StepRecord, out: &mut Output) {
+        let rows = handed.batch;
         let (id, partition) = (rows.ids[it.row], rows.partitions[it.row]);
         let counted = matches!(it.verdict, StageVerdict::Late { kept, .. } if 0 < kept);
         if !counted {
@@ -41,7 +57,7 @@ impl Judging<'_> {
             StageVerdict::Late { lost, kept, one, all, .. } => {
                 record.windows_missed += u64::from(lost);
                 record.rows_dropped += u64::from(kept == 0);
-                let late = self.late(rows, it, lost, kept, one, all);
+                let late = self.late(handed, it, lost, kept, one, all);
                 if late.destination == LatePolicy::SideOutput {
                     let cells: Vec<_> = rows.columns.iter().map(|cell| cell.get(it.row)).collect();
                     out.side.columns.resize_with(cells.len(), Default::default);
@@ -58,13 +74,7 @@ impl Judging<'_> {
     }
 
     /// A row that no stateless stage has kept.
-    pub(super) fn filtered(
-        &self,
-        rows: &RowBatch,
-        row: usize,
-        record: &mut StepRecord,
-        out: &mut Output,
-    ) {
+    fn filtered(&self, rows: &RowBatch, row: usize, record: &mut StepRecord, out: &mut Output) {
         record.rows_counted -= 1;
         let (id, partition) = (rows.ids[row], rows.partitions[row]);
         self.one_fate(id, out);
@@ -80,7 +90,7 @@ impl Judging<'_> {
 
     fn late(
         &self,
-        rows: &RowBatch,
+        Handed { batch: rows, from, .. }: Handed<'_>,
         it: &Judged,
         lost: u32,
         kept: u32,
@@ -89,7 +99,7 @@ impl Judging<'_> {
     ) -> LateRow {
         let in_force = self.late[it.side];
         let time = self.plan.times()[it.side].and_then(|at| rows.columns[at.0].get(it.row));
-        let own = self.own.map_or(EventTime::MIN, |own| own[it.side][it.row]);
+        let own = self.own.map_or(EventTime::MIN, |own| own[it.side][it.row - from]);
         let (rule, destination) = rule_of(self.plan);
         LateRow {
             id: rows.ids[it.row],
@@ -123,4 +133,15 @@ const fn rule_of(plan: &StagePlan) -> (LateRule, LatePolicy) {
         StagePlan::Global(GlobalPlan { time: Some((_, rule)), .. }) => (*rule, LatePolicy::Drop),
         _ => (LateRule::Event, LatePolicy::Drop),
     }
+}
+
+/// The rows that a stage without state was handed and did not hand on, in order.
+fn lost<'a>(
+    sides: [Option<Handed<'a>>; 2],
+    written: &[ItemId],
+) -> impl Iterator<Item = (&'a RowBatch, usize)> {
+    let mut kept = written.iter().copied().peekable();
+    let handed = sides.into_iter().flatten();
+    let handed = handed.flat_map(|it| it.rows().map(move |row| (it.batch, row)));
+    handed.filter(move |(rows, row)| kept.next_if_eq(&rows.ids[*row]).is_none())
 }

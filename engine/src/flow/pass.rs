@@ -11,12 +11,20 @@ use super::bounds::Lines;
 use super::judging::Judging;
 use super::watching::watched;
 use crate::late::InForce;
-use crate::operator::stage::{Pass, StageOutput};
-use crate::output::{EmissionKind, EmissionNote, Output, Remark, StageRecord, StepKind};
+use crate::operator::stage::{Handed, Pass, Tally};
+use crate::output::{EmissionKind, EmissionNote, Emissions, Output, Remark, StageRecord, StepKind};
 use crate::plan::OutputMode;
 use crate::plan::flow::Says;
 use crate::row::{ItemId, RowBatch};
 use crate::time::EventTime;
+
+/// The one row of a pass, where each has its own.
+#[derive(Clone, Copy)]
+pub(super) struct One<'a> {
+    pub(super) rows: &'a RowBatch,
+    pub(super) row: usize,
+    pub(super) side: usize,
+}
 
 /// What reaches a stage of a watermark.
 struct Reaching {
@@ -36,9 +44,10 @@ impl Flow {
         evict: [InForce; 2],
         cause: ItemId,
         triggered: bool,
+        one: Option<One<'_>>,
         out: &mut Output,
     ) {
-        self.pass_with(late, evict, cause, triggered, out);
+        self.pass_with(late, evict, cause, triggered, one, out);
         self.bounds.removed(evict.map(|it| it.watermark));
     }
 
@@ -49,6 +58,7 @@ impl Flow {
         evict: [InForce; 2],
         cause: ItemId,
         triggered: bool,
+        one: Option<One<'_>>,
         out: &mut Output,
     ) {
         self.passed = true;
@@ -59,16 +69,24 @@ impl Flow {
         let chained = self.bounds.chained(judging);
         let mut reaching = Reaching { late: judging, chained, evict: removing };
         let mut stateful_seen = false;
+        let mut given = [Some(Handed::all(&self.waiting[0])), None];
+        if self.joins {
+            given[1] = Some(Handed::all(&self.waiting[1]));
+        }
+        if let Some(One { rows, row, side }) = one {
+            given[side] = Some(Handed { batch: rows, from: row, to: row + 1 });
+        }
+        let last = self.stages.len().wrapping_sub(1);
         for at in 0..self.stages.len() {
             let (judged_by, removed_by) = self.bounds_of(at, &reaching);
             let (done, rest) = self.outputs.split_at_mut(at);
             let sides = match done.last() {
-                Some(before) => [Some(&before.rows), None],
-                None if self.plan.joins() => [Some(&self.waiting[0]), Some(&self.waiting[1])],
-                None => [Some(&self.waiting[0]), None],
+                Some(before) => [Some(Handed::all(&before.rows)), None],
+                None => given,
             };
             let output = &mut rest[0];
-            output.clear();
+            output.begin(at == last);
+            let before = output.rows.len();
             let pass = Pass {
                 step,
                 sides,
@@ -79,44 +97,46 @@ impl Flow {
                 cause,
             };
             self.stages[at].step(&pass, output);
-            note(&mut self.stage_records[at], &pass, output);
+            note(&mut self.stage_records[at], &pass, output.rows.len() - before);
             if let Some(watch) = out.watch.as_mut().filter(|it| it.stage == at) {
-                watch.passes.push(watched(&pass, late, evict, output));
+                watch.passes.push(watched(&pass, late, evict, output, before));
             }
             let remark = |(id, kind): &(_, _)| Remark { step, stage: at, id: *id, kind: *kind };
             out.remarks.extend(output.remarks.iter().map(remark));
             let plan = &self.plan.stages[at];
             if !stateful_seen {
-                let own = if at == 0 { Some(&self.own) } else { None };
-                let some_do_not_advance = self.some_do_not_advance;
-                let judging = Judging { plan, step, late, own, some_do_not_advance };
-                for it in &output.judged {
-                    let rows = sides[it.side].expect("a row of this side");
-                    judging.record(rows, it, &mut self.record, out);
+                if !output.judged.is_empty() || plan.is_stateless() {
+                    let own = if at == 0 { Some(&self.own) } else { None };
+                    let some_do_not_advance = self.some_do_not_advance;
+                    let judging = Judging { plan, step, late, own, some_do_not_advance };
+                    let written = &output.rows.ids[before..];
+                    judging.all(sides, output, written, &mut self.record, out);
                 }
-                if plan.is_stateless() {
-                    for (rows, row) in lost(sides, output) {
-                        judging.filtered(rows, row, &mut self.record, out);
-                    }
-                } else {
+                if !plan.is_stateless() {
                     // Whatever is behind the first one works for what it wrote, not for rows.
                     reaching.late = reaching.chained;
                     stateful_seen = true;
                 }
             }
-            let (stage, removes) = (&self.stages[at], self.says[at].removes);
-            let Reaching { late, chained, evict } = reaching;
-            reaching = Reaching {
-                late: stage.passes(late, removes),
-                chained: stage.passes(chained, removes),
-                evict: stage.passes(evict, removes),
-            };
+            if at != last {
+                let (stage, removes) = (&self.stages[at], self.says[at].removes);
+                let Reaching { late, chained, evict } = reaching;
+                reaching = Reaching {
+                    late: stage.passes(late, removes),
+                    chained: stage.passes(chained, removes),
+                    evict: stage.passes(evict, removes),
+                };
+            }
         }
-        self.emit(out);
+        if self.stages.is_empty() {
+            emit_all(given[0], self.record.step, &mut out.emissions);
+        }
         self.some_do_not_advance = false;
         for (rows, own) in self.waiting.iter_mut().zip(&mut self.own) {
-            rows.clear();
-            own.clear();
+            if !own.is_empty() {
+                rows.clear();
+                own.clear();
+            }
         }
     }
 
@@ -132,7 +152,7 @@ impl Flow {
         };
         // A row of one side is removed by what the other side still promises.
         let [one, other] = reaching.evict;
-        let crossed = at == 0 && self.plan.joins();
+        let crossed = at == 0 && self.joins;
         let evict = said(removes, if crossed { [other, one] } else { [one, other] });
         let late = said(judges, reaching.late);
         // Only groups know modes: joins and dedup judge and forget in complete mode too.
@@ -143,51 +163,48 @@ impl Flow {
         (late, evict)
     }
 
-    /// What the last stage wrote, or without stages the rows as they are, is what comes out.
-    fn emit(&self, out: &mut Output) {
+    /// Hands out what the last stage wrote in the passes since it was asked last.
+    pub(super) fn emit(&mut self, out: &mut Output) {
+        let Some(last) = self.outputs.last_mut() else { return };
         let emissions = &mut out.emissions;
-        let rows = match self.outputs.last() {
-            Some(last) => {
-                emissions.notes.extend_from_slice(&last.notes);
-                &last.rows
-            }
-            None => {
-                let (step, kind) = (self.record.step, EmissionKind::Row);
-                let note = EmissionNote { step, kind, time: EventTime::MIN, pane: 0 };
-                emissions.notes.extend((0..self.waiting[0].len()).map(|_| note));
-                &self.waiting[0]
-            }
-        };
-        emissions.rows.columns.resize_with(rows.columns.len(), Default::default);
-        emissions.rows.extend_from(rows, 0..rows.len());
+        emissions.rows.columns.resize_with(last.rows.columns.len(), Default::default);
+        if emissions.rows.is_empty() {
+            std::mem::swap(&mut emissions.rows, &mut last.rows);
+            std::mem::swap(&mut emissions.notes, &mut last.notes);
+        } else {
+            emissions.rows.extend_from(&last.rows, 0..last.rows.len());
+            emissions.notes.append(&mut last.notes);
+            last.rows.clear();
+        }
     }
 }
 
-/// Adds what a stage did to its record of the step.
-fn note(record: &mut StageRecord, pass: &Pass<'_>, output: &StageOutput) {
-    for (side, rows) in pass.sides.into_iter().enumerate() {
-        if let Some(rows) = rows.filter(|it| !it.is_empty()) {
+/// Without stages the rows as they are are what comes out.
+fn emit_all(rows: Option<Handed<'_>>, step: u64, emissions: &mut Emissions) {
+    let Some(handed) = rows else { return };
+    let note = EmissionNote { step, kind: EmissionKind::Row, time: EventTime::MIN, pane: 0 };
+    emissions.notes.extend(handed.rows().map(|_| note));
+    emissions.rows.columns.resize_with(handed.batch.columns.len(), Default::default);
+    emissions.rows.extend_from(handed.batch, handed.rows());
+}
+
+/// Adds what a stage did in a pass to its record of the step.
+fn note(record: &mut StageRecord, pass: &Pass<'_>, rows_out: usize) {
+    for (side, handed) in pass.sides.into_iter().enumerate() {
+        if let Some(handed) = handed.filter(|it| !it.rows().is_empty()) {
             record.late[side] = pass.late[side];
-            record.rows_in += rows.len() as u64;
+            record.rows_in += handed.rows().len() as u64;
         }
     }
     record.evict = pass.evict;
-    record.rows_out += output.rows.len() as u64;
-    let tally = output.tally;
+    record.rows_out += rows_out as u64;
+}
+
+/// Adds what a stage did in a step.
+pub(super) const fn add(record: &mut StageRecord, tally: Tally) {
     record.updated += tally.updated;
     record.removed += tally.removed;
     record.rows_dropped += tally.rows_dropped;
     record.groups_dropped += tally.groups_dropped;
     record.duplicates += tally.duplicates;
-}
-
-/// The rows that a stage without state was handed and did not hand on, in order.
-fn lost<'a>(
-    sides: [Option<&'a RowBatch>; 2],
-    output: &StageOutput,
-) -> impl Iterator<Item = (&'a RowBatch, usize)> {
-    let mut kept = output.rows.ids.iter().copied().peekable();
-    let handed = sides.into_iter().flatten();
-    let handed = handed.flat_map(|rows| (0..rows.len()).map(move |row| (rows, row)));
-    handed.filter(move |(rows, row)| kept.next_if_eq(&rows.ids[*row]).is_none())
 }

@@ -35,6 +35,10 @@ pub struct Sources {
     in_force: InForce,
     /// Members of the first mark of every input, for reading.
     members: Vec<Member>,
+    /// Whether the next evaluation may come to something else than the last one: always where levels
+    /// or a clock have a say, else unless only rows have come that raised nothing.
+    stale: bool,
+    always_stale: bool,
 }
 
 /// One mark, or an input without any.
@@ -103,7 +107,10 @@ impl Sources {
             }
         }
         let initial = plan.watermark.as_ref().map_or(EventTime::MIN, |it| it.initial);
+        let by_clock = plan.watermark.as_ref().is_some_and(|it| it.fallback.is_some());
         Self {
+            stale: true,
+            always_stale: levels.is_some() || by_clock,
             marks,
             levels,
             policy: flow.policy,
@@ -111,6 +118,11 @@ impl Sources {
             in_force: InForce::initial(initial),
             members: Vec::new(),
         }
+    }
+
+    /// Whether anybody's silence means something; with levels that is their own affair.
+    pub fn hears(&self) -> bool {
+        self.marks.iter().any(|it| it.generator.hears())
     }
 
     /// The clock starts.
@@ -162,6 +174,7 @@ impl Sources {
     /// Forgets what a restart does not bring back. Without the maxima a mark starts anew, however
     /// far W has come; W itself is lost with the watermark.
     pub fn forget(&mut self, watermark: bool, maxima: bool, idleness: bool, now: ProcTime) {
+        self.stale = true;
         for it in &mut self.marks {
             it.generator.forget(watermark || maxima, maxima, idleness, now);
         }
@@ -224,6 +237,7 @@ impl Sources {
     /// A tick: judges silence. Says how far the clock has come: where there are levels, it may stop
     /// at an instant before `now` at which something falls due, and goes on with the next call.
     pub fn tick(&mut self, now: ProcTime, steps: u64) -> ProcTime {
+        self.stale = true;
         self.marks.iter_mut().for_each(|it| it.generator.tick(now, steps));
         let reached = self.levels.as_mut().map_or(now, |it| it.tick(now));
         self.refresh();
@@ -307,12 +321,14 @@ impl Sources {
             it.show(partition, cells, null, id);
             return;
         }
+        let mut stale = self.stale;
         for it in self.of_input(partition) {
             let Some(mark) = it.mark else { continue };
             if let Some(time) = cells(mark.column.0).or(null) {
-                it.generator.show(partition, EventTime(time), id, at);
+                stale |= it.generator.show(partition, EventTime(time), id, at);
             }
         }
+        self.stale = stale;
     }
 
     /// A heartbeat, taken from the queue.
@@ -326,6 +342,7 @@ impl Sources {
         id: ItemId,
         at: ProcTime,
     ) -> Result<(), IgnoredWhy> {
+        self.stale = true;
         if let Some(it) = &mut self.levels {
             return it.heartbeat(partition, time, id, at);
         }
@@ -341,6 +358,7 @@ impl Sources {
     /// # Errors
     /// Why it makes no sense here.
     pub fn change(&mut self, change: Change, id: ItemId, at: ProcTime) -> Result<(), IgnoredWhy> {
+        self.stale = true;
         if let Some(it) = &mut self.levels {
             return it.change(change, id);
         }
@@ -351,8 +369,13 @@ impl Sources {
         taken
     }
 
-    /// Computes every mark and W anew.
-    pub fn evaluate(&mut self, now: ProcTime, cause: ItemId, whole_batch: bool, step: u64) {
+    /// Computes every mark and W anew. False where nothing has come that could move one.
+    pub fn evaluate(&mut self, now: ProcTime, cause: ItemId, whole_batch: bool, step: u64) -> bool {
+        self.stale |= self.always_stale || self.marks.iter().any(|it| it.generator.has_news());
+        if !self.stale {
+            return false;
+        }
+        self.stale = false;
         self.marks.iter_mut().for_each(|it| it.generator.evaluate(now, cause, whole_batch));
         let values = self.marks.iter().filter(|it| it.mark.is_some());
         let values = values.map(|it| it.generator.in_force());
@@ -370,10 +393,12 @@ impl Sources {
         if let Some(new) = new.filter(differs) {
             self.in_force = InForce { since_step: step, ..new };
         }
+        true
     }
 
     /// The input ends.
     pub fn end(&mut self, id: ItemId, step: u64) {
+        self.stale = true;
         for it in &mut self.marks {
             it.generator.end(id);
         }

@@ -186,15 +186,16 @@ fn hand_on(
     keeps: impl Fn(&RowBatch, usize) -> bool,
     kept: Option<&[ColumnIx]>,
 ) {
-    let mut cells = Vec::new();
-    for rows in pass.sides.into_iter().flatten() {
-        for row in (0..rows.len()).filter(|it| keeps(rows, *it)) {
+    for handed in pass.sides.into_iter().flatten() {
+        let rows = handed.batch;
+        for row in handed.rows().filter(|it| keeps(rows, *it)) {
+            let cells = &mut out.cells;
             cells.clear();
             match kept {
                 Some(kept) => cells.extend(kept.iter().map(|it| rows.columns[it.0].get(row))),
                 None => cells.extend(rows.columns.iter().map(|it| it.get(row))),
             }
-            out.rows.push(rows.ids[row], rows.partitions[row], rows.arrivals[row], &cells);
+            out.rows.push(rows.ids[row], rows.partitions[row], rows.arrivals[row], cells);
             out.notes.push(EmissionNote {
                 step: pass.step,
                 kind: EmissionKind::Row,

@@ -35,7 +35,7 @@ impl Query {
     pub(crate) fn hears(&self) -> bool {
         match self {
             Self::Plain(it) => it.generator.hears(),
-            Self::Flow(_) => true,
+            Self::Flow(it) => it.sources.hears(),
         }
     }
 

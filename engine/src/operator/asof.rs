@@ -69,16 +69,16 @@ impl AsOf {
 
     /// A restart lost the watermark: it has reached no right row yet.
     pub fn nothing_is_reached(&mut self) {
-        let matched = self.right.places().filter(|it| !it.key.has_null());
-        self.unreached = matched.map(|it| ((it.time, it.number), it.key.clone())).collect();
+        let matched = self.right.iter().map(|it| it.0).filter(|it| !it.key.has_null());
+        self.unreached = matched.map(|it| ((it.time, it.number), it.key)).collect();
     }
 
     /// One pass.
     pub fn step(&mut self, pass: &Pass<'_>, out: &mut StageOutput) {
         for (side, rows) in pass.sides.into_iter().enumerate() {
             if let Some(rows) = rows {
-                for row in 0..rows.len() {
-                    self.observe(side, rows, row, pass.late[side], out);
+                for row in rows.rows() {
+                    self.observe(side, rows.batch, row, pass.late[side], out);
                 }
             }
         }
@@ -146,8 +146,8 @@ impl AsOf {
         while let Some(reached) = unreached.first_entry().filter(|it| it.key().0 <= evict) {
             let key = reached.remove();
             let latest = right.between(&key, (EventTime::MIN, evict)).next_back();
-            if let Some(latest) = latest.map(|it| it.0.clone()) {
-                out.tally.removed += right.remove_before(&latest);
+            if let Some((latest, _)) = latest {
+                out.tally.removed += right.remove_before(&key, latest);
             }
         }
         while right.pop_oldest_if(|it| it + plan.tolerance < evict).is_some() {

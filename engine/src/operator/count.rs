@@ -49,8 +49,9 @@ impl Counted {
     /// Counts the rows of a pass, writes.
     pub fn step(&mut self, pass: &Pass<'_>, out: &mut StageOutput) {
         let mut touched = BTreeMap::new();
-        if let Some(batch) = pass.sides[0] {
-            for row in 0..batch.len() {
+        if let Some(handed) = pass.sides[0] {
+            let batch = handed.batch;
+            for row in handed.rows() {
                 self.observe(pass, batch, row, &mut touched, out);
             }
             out.tally.updated += touched.len() as u64;

@@ -14,21 +14,23 @@
 //!
 //! Invariant: no row is let through that equals an entry. Source: semantics 7, spark-rules 3.
 
+mod saved;
+
 use crate::late;
-use crate::operator::keyed::Key;
+use crate::operator::keyed::{Key, Keyed, Place};
 use crate::operator::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::output::{EmissionKind, EmissionNote, RemarkKind};
 use crate::plan::OutputMode;
 use crate::plan::flow::{DedupExpiry, DedupPlan, NullTime};
-use crate::row::{ItemId, RowBatch};
+use crate::row::{ColumnIx, ItemId, RowBatch};
 use crate::time::{EventTime, Span};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// A dedup as a stage.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dedup {
     plan: DedupPlan,
+    /// The columns that are compared beside the time of D1.
+    others: Vec<ColumnIx>,
     null_time: NullTime,
     hindsight: Span,
     live: Entries,
@@ -36,75 +38,19 @@ pub struct Dedup {
     left: Entries,
 }
 
-/// Which rows are equal: those of one time under D1 (`MIN` elsewhere) with these other columns. So the
-/// entries of D1 stand in the order in which they leave.
-type Place = (EventTime, Key);
-
-/// An entry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-struct Entry {
-    /// The row that made it.
-    first: ItemId,
-    /// Its expiry; `MAX` for an entry that stays.
-    expiry: EventTime,
-}
-
-/// Entries by what makes them equal, and by expiry.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-struct Entries {
-    entries: BTreeMap<Place, Entry>,
-    /// Those that leave, where `entries` has them in another order.
-    by_expiry: BTreeSet<(EventTime, Key)>,
-}
-
-impl Entries {
-    const fn is_indexed(time: EventTime, expiry: EventTime) -> bool {
-        !time.is_finite() && expiry.is_finite()
-    }
-
-    /// Puts an entry where no equal one is.
-    fn insert(&mut self, place: Place, entry: Entry) {
-        if Self::is_indexed(place.0, entry.expiry) {
-            self.by_expiry.insert((entry.expiry, place.1.clone()));
-        }
-        let before = self.entries.insert(place, entry);
-        assert!(before.is_none(), "an entry is made only where there is no equal one");
-    }
-
-    fn remove(&mut self, place: &Place) -> Option<Entry> {
-        let entry = self.entries.remove(place)?;
-        if Self::is_indexed(place.0, entry.expiry) {
-            self.by_expiry.remove(&(entry.expiry, place.1.clone()));
-        }
-        Some(entry)
-    }
-
-    /// The entry that leaves first, taken out if its expiry is `gone`.
-    fn pop_if(&mut self, gone: impl Fn(EventTime) -> bool) -> Option<(Place, Entry)> {
-        if let Some((expiry, _)) = self.by_expiry.first() {
-            if !gone(*expiry) {
-                return None;
-            }
-            let (_, key) = self.by_expiry.pop_first()?;
-            let place = (EventTime::MIN, key);
-            let entry = self.entries.remove(&place).expect("what is indexed is there");
-            return Some((place, entry));
-        }
-        let first_with_time = (EventTime(i64::MIN + 1), Key::LEAST);
-        let (place, entry) = self.entries.range(first_with_time..).next()?;
-        if !gone(entry.expiry) {
-            return None;
-        }
-        let place = place.clone();
-        self.entries.remove_entry(&place)
-    }
-}
+/// The rows that were let through: what makes them equal but the time of D1, and their expiry; `MAX`
+/// for one that stays. Under D1 rows of one key and of several times are several entries, elsewhere a
+/// key has one at most.
+type Entries = Keyed<ItemId>;
 
 impl Dedup {
     /// With nothing seen yet.
     pub fn new(plan: &DedupPlan, null_time: NullTime, hindsight: Span) -> Self {
+        let with_its_time = plan.expiry == DedupExpiry::WithItsTime;
+        let other = |it: &ColumnIx| !with_its_time || Some(*it) != plan.time;
         Self {
             plan: plan.clone(),
+            others: plan.columns.iter().copied().filter(other).collect(),
             null_time,
             hindsight,
             live: Entries::default(),
@@ -119,7 +65,7 @@ impl Dedup {
 
     /// How many entries there are.
     pub fn state_rows(&self) -> u64 {
-        self.live.entries.len() as u64
+        self.live.len() as u64
     }
 
     /// Whether it asks for batches without data: always, whatever its expiry (spark-rules 2).
@@ -135,8 +81,8 @@ impl Dedup {
     /// One pass.
     pub fn step(&mut self, pass: &Pass<'_>, out: &mut StageOutput) {
         if let Some(rows) = pass.sides[0] {
-            for row in 0..rows.len() {
-                self.observe(pass, rows, row, out);
+            for row in rows.rows() {
+                self.observe(pass, rows.batch, row, out);
             }
         }
         self.evict(pass.evict[0], out);
@@ -161,19 +107,27 @@ impl Dedup {
                 return;
             }
         }
-        let (place, expiry) = self.entry(rows, row, time);
-        if let Some(entry) = self.live.entries.get(&place) {
-            out.judged.push(judge(StageVerdict::Duplicate(entry.first)));
+        let (key, expiry) = self.entry(rows, row, time);
+        let equal = match self.plan.expiry {
+            DedupExpiry::WithItsTime => (expiry, expiry),
+            DedupExpiry::After(_) | DedupExpiry::At(_) | DedupExpiry::Never => {
+                (EventTime::MIN, EventTime::MAX)
+            }
+        };
+        let id = rows.ids[row];
+        if 0 < self.left.len() && self.live.between(&key, equal).next().is_none() {
+            for (_, first) in self.left.take_between(&key, equal, |_| true) {
+                out.remarks.push((id, RemarkKind::DuplicateAfterExpiry { first }));
+            }
+        }
+        let place = Place { key, time: expiry, number: 0 };
+        if let Some(first) = self.live.insert_unless(place, equal, id) {
+            out.judged.push(judge(StageVerdict::Duplicate(*first)));
             out.tally.duplicates += 1;
             return;
         }
-        let id = rows.ids[row];
-        if let Some(Entry { first, .. }) = self.left.remove(&place) {
-            out.remarks.push((id, RemarkKind::DuplicateAfterExpiry { first }));
-        }
-        self.live.insert(place, Entry { first: id, expiry });
         out.tally.updated += 1;
-        out.rows.extend_from(rows, row..row + 1);
+        out.rows.push_from(rows, row);
         out.notes.push(EmissionNote {
             step: pass.step,
             kind: EmissionKind::Row,
@@ -182,21 +136,17 @@ impl Dedup {
         });
     }
 
-    /// Where a row's entry stands, and its expiry.
-    fn entry(&self, rows: &RowBatch, row: usize, time: Option<EventTime>) -> (Place, EventTime) {
-        let columns = self.plan.columns.iter().copied();
-        let all = |columns| (EventTime::MIN, Key::of(rows, row, columns));
+    /// What makes a row equal to others of its expiry, and its expiry.
+    fn entry(&self, rows: &RowBatch, row: usize, time: Option<EventTime>) -> (Key, EventTime) {
+        let key = |columns: &[ColumnIx]| Key::of(rows, row, columns.iter().copied());
         match (self.plan.expiry, time) {
-            (DedupExpiry::WithItsTime, Some(time)) => {
-                let others = columns.filter(|it| Some(*it) != self.plan.time);
-                ((time, Key::of(rows, row, others)), time)
-            }
-            (DedupExpiry::After(delay), Some(time)) => (all(columns), time + delay),
+            (DedupExpiry::WithItsTime, Some(time)) => (key(&self.others), time),
+            (DedupExpiry::After(delay), Some(time)) => (key(&self.plan.columns), time + delay),
             (DedupExpiry::After(delay), None) if self.plan.time.is_some() => {
-                (all(columns), EventTime(0) + delay)
+                (key(&self.plan.columns), EventTime(0) + delay)
             }
-            (DedupExpiry::At(when), _) => (all(columns), when),
-            _ => (all(columns), EventTime::MAX),
+            (DedupExpiry::At(when), _) => (key(&self.plan.columns), when),
+            _ => (key(&self.plan.columns), EventTime::MAX),
         }
     }
 
@@ -216,13 +166,13 @@ impl Dedup {
             DedupExpiry::Never => false,
         };
         let forgotten = |expiry: EventTime| expiry + *hindsight <= evict;
-        while let Some((place, entry)) = live.pop_if(gone) {
+        while let Some((place, first)) = live.pop_oldest_if(gone) {
             out.tally.removed += 1;
-            if Span::ZERO < *hindsight && !forgotten(entry.expiry) {
-                left.insert(place, entry);
+            if Span::ZERO < *hindsight && !forgotten(place.time) {
+                left.insert(place, first);
             }
         }
-        while left.pop_if(forgotten).is_some() {}
+        while left.pop_oldest_if(forgotten).is_some() {}
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! Invariant: the id of a row is its number.
 
-use crate::operator::stage::{Pass, StageOutput};
+use crate::operator::stage::{Handed, Pass, StageOutput};
 use crate::output::{EmissionKind, EmissionNote};
 use crate::plan::OutputMode;
 use crate::row::{ColumnIx, ItemId, PartitionId, RowBatch};
@@ -52,7 +52,7 @@ pub(crate) fn pass(
     let sides = [batch(rows, 0), batch(rows, 1)];
     let pass = Pass {
         step: 7,
-        sides: [Some(&sides[0]), Some(&sides[1])],
+        sides: [0, 1].map(|it| Some(Handed::all(&sides[it]))),
         late,
         evict,
         mode: OutputMode::Append,

@@ -18,7 +18,7 @@
 use super::accumulate::Accumulators;
 use super::grouping::shelf::Shelf;
 use super::grouping::{Key, Origin, cells_of, key_of, time_of};
-use super::stage::{Judged, Pass, StageOutput, StageVerdict};
+use super::stage::{Handed, Judged, Pass, StageOutput, StageVerdict};
 use crate::output::{EmissionKind, EmissionNote};
 use crate::plan::flow::{GlobalPlan, NullTime};
 use crate::plan::{LateRule, OutputMode};
@@ -54,7 +54,7 @@ impl Global {
         let touched = self.observe(pass, out);
         out.tally.updated += touched.len();
         match (pass.mode, pass.sides[0]) {
-            (OutputMode::Update, Some(batch)) => {
+            (OutputMode::Update, Some(Handed { batch, .. })) => {
                 for (time, key, row) in touched.iter() {
                     let group = self.groups.get_mut(time, key).expect("it was counted into");
                     let origin = Origin::row(batch, *row);
@@ -111,9 +111,10 @@ impl Global {
     fn observe(&mut self, pass: &Pass<'_>, out: &mut StageOutput) -> Shelf<usize> {
         let mut touched = Shelf::new();
         let mut dropped = BTreeSet::new();
-        let Some(batch) = pass.sides[0] else { return touched };
+        let Some(handed) = pass.sides[0] else { return touched };
+        let batch = handed.batch;
         let bound = pass.late[0];
-        for row in 0..batch.len() {
+        for row in handed.rows() {
             let mut time = EventTime::MIN;
             let key = key_of(batch, &self.plan.keys, row);
             if let Some((column, rule)) = self.plan.time {

@@ -67,9 +67,9 @@ impl Origin {
 
     /// To what caused the pass.
     pub(crate) fn cause(pass: &Pass<'_>) -> Self {
-        let row = pass.sides.iter().flatten().find_map(|batch| {
-            let row = batch.ids.iter().rposition(|it| *it == pass.cause)?;
-            Some(Self::row(batch, row))
+        let row = pass.sides.iter().flatten().find_map(|it| {
+            let row = it.rows().rev().find(|row| it.batch.ids[*row] == pass.cause)?;
+            Some(Self::row(it.batch, row))
         });
         let (partition, arrival) = (PartitionId::default(), ProcTime::default());
         row.unwrap_or(Self { id: pass.cause, partition, arrival })
@@ -78,6 +78,12 @@ impl Origin {
     /// Writes a row.
     pub(crate) fn emit(self, cells: &[Option<i64>], note: EmissionNote, out: &mut StageOutput) {
         out.rows.push(self.id, self.partition, self.arrival, cells);
+        out.notes.push(note);
+    }
+
+    /// Writes the row whose cells stand ready in the output.
+    pub(crate) fn emit_cells(self, note: EmissionNote, out: &mut StageOutput) {
+        out.rows.push(self.id, self.partition, self.arrival, &out.cells);
         out.notes.push(note);
     }
 }

@@ -29,7 +29,7 @@ pub mod range;
 mod stories;
 
 use crate::late;
-use crate::operator::joined::{Stored, Writer};
+use crate::operator::joined::{Cells, Stored, Writer};
 use crate::operator::keyed::{Key, Keyed, Place};
 use crate::operator::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::output::{EmissionKind, RemarkKind};
@@ -152,8 +152,8 @@ impl Join {
         let right_first = semi && matches!(self.plan.sides, Sides::Both | Sides::Either);
         for side in if right_first { [1, 0] } else { [0, 1] } {
             if let Some(rows) = pass.sides[side] {
-                for row in 0..rows.len() {
-                    self.observe(pass, side, rows, row, &mut writer);
+                for row in rows.rows() {
+                    self.observe(pass, side, rows.batch, row, &mut writer);
                 }
             }
         }
@@ -293,9 +293,9 @@ impl Join {
     ) {
         let times = self.partners(side, time);
         let (pairs, own) = (&self.pairs, &new.cells);
-        let may = |other: &[Option<i64>]| {
-            let (left, right) = if side == 0 { (&own[..], other) } else { (other, &own[..]) };
-            pairs.iter().all(|it| it.keeps(left, right))
+        let may = |other: &Cells| {
+            let (left, right) = if side == 0 { (own, other) } else { (other, own) };
+            pairs.iter().all(|it| it.keeps(left.get(it.left.0), right.get(it.right.0)))
         };
         let others = &mut self.sides[1 - side].rows;
         let mut matched = false;

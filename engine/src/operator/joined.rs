@@ -6,10 +6,13 @@
 //!
 //! Invariant: one note per row written.
 
+mod cells;
+
 use crate::operator::stage::StageOutput;
 use crate::output::{EmissionKind, EmissionNote};
 use crate::row::{ItemId, PartitionId, RowBatch};
 use crate::time::{EventTime, ProcTime};
+pub(crate) use cells::Cells;
 use serde::{Deserialize, Serialize};
 
 /// A row that waits for partners.
@@ -24,7 +27,7 @@ pub(crate) struct Stored {
     /// Whether it has found a partner.
     pub(crate) matched: bool,
     /// All its cells.
-    pub(crate) cells: Box<[Option<i64>]>,
+    pub(crate) cells: Cells,
 }
 
 impl Stored {
@@ -35,7 +38,7 @@ impl Stored {
             partition: rows.partitions[row],
             arrival: rows.arrivals[row],
             matched: false,
-            cells: rows.columns.iter().map(|it| it.get(row)).collect(),
+            cells: Cells::of(rows, row),
         }
     }
 }
@@ -48,14 +51,12 @@ pub(crate) struct Writer<'a> {
     step: u64,
     /// Whether the right columns are written too.
     both: bool,
-    /// Memory of a row.
-    cells: Vec<Option<i64>>,
 }
 
 impl<'a> Writer<'a> {
     /// For one pass.
     pub(crate) const fn new(out: &'a mut StageOutput, step: u64, both: bool) -> Self {
-        Self { out, step, both, cells: Vec::new() }
+        Self { out, step, both }
     }
 
     /// Writes `sides`, left and right, with nulls for one that is missing.
@@ -66,15 +67,16 @@ impl<'a> Writer<'a> {
         cause: &Stored,
         sides: [Option<&Stored>; 2],
     ) {
-        self.cells.clear();
+        let cells = &mut self.out.cells;
+        cells.clear();
         for side in &sides[..if self.both { 2 } else { 1 }] {
             match side {
-                Some(row) => self.cells.extend_from_slice(&row.cells),
+                Some(row) => cells.extend(row.cells.iter()),
                 // The inputs share their columns.
-                None => self.cells.resize(self.cells.len() + cause.cells.len(), None),
+                None => cells.resize(cells.len() + cause.cells.len(), None),
             }
         }
-        self.out.rows.push(cause.id, cause.partition, cause.arrival, &self.cells);
+        self.out.rows.push(cause.id, cause.partition, cause.arrival, cells);
         self.out.notes.push(EmissionNote { step: self.step, kind, time, pane: 0 });
     }
 

@@ -1,17 +1,25 @@
 //! Rows by key and time.
 //!
 //! A join asks for the rows of one key within a stretch of time, and rows leave in the order of their
-//! times whatever their keys. So they stand in one map by (key, time, number), and a second one finds
-//! them by (time, number): a probe walks over what it asks for, eviction over what leaves, and nothing
-//! ever walks over all. Numbers follow arrival, so that rows of one time keep its order.
+//! times whatever their keys. So a key is found by its hash and has its rows by time ([`rows`]), and a
+//! queue names every row by time and number: a probe looks at what it asks for, eviction at what
+//! leaves, and nothing ever walks over all. Numbers follow arrival, so that rows of one time keep its
+//! order. A row that was taken out otherwise stays named in the queue until its time comes, or until
+//! most of the queue is of that kind.
 //!
-//! Invariant: both maps hold the same rows.
+//! Invariant: the queue names every row; no key without rows has a slot.
+
+pub(crate) mod queue;
+pub(crate) mod rows;
+mod saved;
+pub(crate) mod slots;
 
 use crate::row::{ColumnIx, RowBatch};
-use crate::time::EventTime;
+use crate::time::{EventTime, Span};
+use queue::Queue;
+use rows::Rows;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use slots::Slots;
 
 /// The cells that make rows equal. Null is a cell like others; a join asks [`Key::has_null`] first.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -62,103 +70,159 @@ pub(crate) struct Place {
     pub(crate) number: u64,
 }
 
+/// Where a row stands among those of its key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct At {
+    /// Its time.
+    pub(crate) time: EventTime,
+    /// Its number in the order of arrival.
+    pub(crate) number: u64,
+}
+
 /// Rows, or what is known of them, by key and time.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Keyed<T> {
-    rows: BTreeMap<Place, T>,
-    by_time: BTreeMap<(EventTime, u64), Key>,
+    keys: Slots<Rows<At, T>>,
+    /// Every row with the slot of its key, and some that are gone.
+    order: Queue<(u64, u32)>,
+    /// How many rows there are.
+    len: usize,
 }
 
 impl<T> Default for Keyed<T> {
     fn default() -> Self {
-        Self { rows: BTreeMap::new(), by_time: BTreeMap::new() }
+        Self { keys: Slots::default(), order: Queue::default(), len: 0 }
     }
 }
 
-/// All places of a key within a stretch of time that is not empty.
-fn places(key: &Key, from: EventTime, to: EventTime) -> RangeInclusive<Place> {
-    let first = Place { key: key.clone(), time: from, number: 0 };
-    first..=Place { key: key.clone(), time: to, number: u64::MAX }
+/// All places within a stretch of time.
+const fn places((from, to): (EventTime, EventTime)) -> (At, At) {
+    (At { time: from, number: 0 }, At { time: to, number: u64::MAX })
 }
 
 impl<T> Keyed<T> {
     /// How many rows there are.
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Where rows stand, by key, time and arrival.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &Place> {
-        self.rows.keys()
+    #[inline]
+    pub(crate) const fn len(&self) -> usize {
+        self.len
     }
 
     /// Puts a row where none stands.
     pub(crate) fn insert(&mut self, place: Place, row: T) {
-        self.by_time.insert((place.time, place.number), place.key.clone());
-        let before = self.rows.insert(place, row);
-        assert!(before.is_none(), "each arrival has a number of its own");
+        let Place { key, time, number } = place;
+        let (slot, at) = (self.keys.find_or_take(key), At { time, number });
+        self.keys.of_mut(slot).insert(at, row);
+        self.order.push(time, (number, slot));
+        self.len += 1;
+    }
+
+    /// Puts a row where none stands, unless its key has one with a time within `times`; that one.
+    #[inline]
+    pub(crate) fn insert_unless(
+        &mut self,
+        place: Place,
+        times: (EventTime, EventTime),
+        row: T,
+    ) -> Option<&T> {
+        let Place { key, time, number } = place;
+        let slot = self.keys.find_or_take(key);
+        let rows = self.keys.of_mut(slot);
+        if rows.is_empty() || rows.between(places(times)).next().is_none() {
+            rows.insert(At { time, number }, row);
+            self.order.push(time, (number, slot));
+            self.len += 1;
+            return None;
+        }
+        self.keys.of(slot).between(places(times)).next().map(|it| it.1)
     }
 
     /// The rows of a key with times within `times`, by time and arrival.
+    #[inline]
     pub(crate) fn between(
         &self,
         key: &Key,
-        (from, to): (EventTime, EventTime),
-    ) -> impl DoubleEndedIterator<Item = (&Place, &T)> {
-        (from <= to).then(|| self.rows.range(places(key, from, to))).into_iter().flatten()
+        times: (EventTime, EventTime),
+    ) -> impl DoubleEndedIterator<Item = (At, &T)> + use<'_, T> {
+        let slot = if times.0 <= times.1 { self.keys.find(key) } else { None };
+        let rows = slot.map(|it| self.keys.of(it).between(places(times)));
+        rows.into_iter().flatten()
     }
 
     /// The same, to be changed.
+    #[inline]
     pub(crate) fn between_mut(
         &mut self,
         key: &Key,
-        (from, to): (EventTime, EventTime),
-    ) -> impl Iterator<Item = (&Place, &mut T)> {
-        (from <= to).then(|| self.rows.range_mut(places(key, from, to))).into_iter().flatten()
+        times: (EventTime, EventTime),
+    ) -> impl Iterator<Item = (At, &mut T)> + use<'_, T> {
+        let slot = if times.0 <= times.1 { self.keys.find(key) } else { None };
+        let rows = slot.map(|it| self.keys.of_mut(it).between_mut(places(times)));
+        rows.into_iter().flatten()
     }
 
     /// Those of them that are `wanted`, taken out.
     pub(crate) fn take_between(
         &mut self,
         key: &Key,
-        (from, to): (EventTime, EventTime),
+        times: (EventTime, EventTime),
         wanted: impl Fn(&T) -> bool,
-    ) -> impl Iterator<Item = (Place, T)> {
-        let Self { rows, by_time } = self;
-        (from <= to)
-            .then(|| rows.extract_if(places(key, from, to), move |_, it| wanted(it)))
-            .into_iter()
-            .flatten()
-            .inspect(|(it, _)| {
-                by_time.remove(&(it.time, it.number));
-            })
+    ) -> Vec<(At, T)> {
+        self.take_places(key, places(times), wanted)
     }
 
-    /// Removes the rows of its key that stand before `place`, and says how many.
-    pub(crate) fn remove_before(&mut self, place: &Place) -> u64 {
-        let Self { rows, by_time } = self;
-        let first = Place { key: place.key.clone(), time: EventTime::MIN, number: 0 };
-        let mut count = 0;
-        for (it, _) in rows.extract_if(&first..place, |_, _| true) {
-            by_time.remove(&(it.time, it.number));
-            count += 1;
-        }
-        count
+    /// Removes the rows of a key that stand before `end`, and says how many.
+    pub(crate) fn remove_before(&mut self, key: &Key, end: At) -> u64 {
+        let last = match end.number.checked_sub(1) {
+            Some(number) => At { number, ..end },
+            None => At { time: end.time - Span(1), number: u64::MAX },
+        };
+        let first = At { time: EventTime::MIN, number: 0 };
+        self.take_places(key, (first, last), |_| true).len() as u64
     }
 
-    /// The oldest row, taken out if it is `gone`.
-    pub(crate) fn pop_oldest_if(
+    fn take_places(
         &mut self,
-        gone: impl FnOnce(EventTime) -> bool,
-    ) -> Option<(Place, T)> {
-        let oldest = self.by_time.first_entry()?;
-        if !gone(oldest.key().0) {
-            return None;
+        key: &Key,
+        places: (At, At),
+        wanted: impl Fn(&T) -> bool,
+    ) -> Vec<(At, T)> {
+        let slot = if places.0 <= places.1 { self.keys.find(key) } else { None };
+        let Some(slot) = slot else { return Vec::new() };
+        let rows = self.keys.of_mut(slot);
+        let taken = rows.take_between(places, wanted);
+        if rows.is_empty() {
+            self.keys.give_back(slot);
         }
-        let ((time, number), key) = oldest.remove_entry();
-        let place = Place { key, time, number };
-        let row = self.rows.remove(&place).expect("both maps hold the same rows");
-        Some((place, row))
+        self.len -= taken.len();
+        // Otherwise what never comes due would be named for ever.
+        if 2 * self.len + 64 < self.order.len() {
+            let keys = &self.keys;
+            self.order
+                .retain(|time, (number, slot)| keys.of(slot).get(At { time, number }).is_some());
+        }
+        taken
+    }
+
+    /// The oldest row, taken out if it is `gone`; what is older than something gone is gone.
+    #[inline]
+    pub(crate) fn pop_oldest_if(&mut self, gone: impl Fn(EventTime) -> bool) -> Option<(Place, T)> {
+        while let Some((time, (number, slot))) = self.order.pop_if(&gone) {
+            let rows = self.keys.of_mut(slot);
+            let Some(row) = rows.take(At { time, number }) else { continue };
+            let last = rows.is_empty();
+            self.len -= 1;
+            let key = if last { self.keys.give_back(slot) } else { self.keys.key(slot).clone() };
+            return Some((Place { key, time, number }, row));
+        }
+        None
+    }
+
+    /// All rows, in no order that means anything.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T)> {
+        self.keys.iter().flat_map(|(key, rows)| {
+            let all = rows.between(places((EventTime::MIN, EventTime::MAX)));
+            all.map(|(At { time, number }, row)| (Place { key: key.clone(), time, number }, row))
+        })
     }
 }
 
@@ -197,6 +261,7 @@ mod tests {
         let mut rows = some_rows();
         let taken: Vec<_> = rows
             .take_between(&Key::One(Some(1)), (EventTime(10), EventTime(10)), |_| true)
+            .into_iter()
             .map(|it| it.1)
             .collect();
         assert_eq!(taken, ['a', 'd']);
@@ -205,7 +270,7 @@ mod tests {
             left.push(row);
         }
         assert_eq!(left, "bc");
-        assert_eq!((rows.len(), rows.by_time.len()), (1, 1));
+        assert_eq!((rows.len(), rows.order.len()), (1, 1));
     }
 
     #[test]

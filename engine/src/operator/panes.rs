@@ -143,12 +143,13 @@ impl Panes {
     fn observe(&mut self, pass: &Pass<'_>, out: &mut StageOutput) -> Touched {
         let mut touched = Touched::new();
         let mut dropped = BTreeSet::new();
-        let Some(batch) = pass.sides[0] else { return touched };
+        let Some(handed) = pass.sides[0] else { return touched };
+        let batch = handed.batch;
         let assigner = Assigner::new(self.plan.window);
         let complete = pass.mode == OutputMode::Complete;
         let late = if complete { EventTime::MIN } else { pass.late[0] };
         let mut judge = |row, verdict| out.judged.push(Judged { side: 0, row, verdict });
-        for row in 0..batch.len() {
+        for row in handed.rows() {
             let Some(time) = time_of(batch, self.plan.time, row) else {
                 judge(row, StageVerdict::NoTime);
                 continue;
@@ -356,7 +357,7 @@ fn rows_of<'a>(
     pass: &Pass<'a>,
     touched: &'a Touched,
 ) -> impl Iterator<Item = (EventTime, &'a Key, Origin)> {
-    let batch = pass.sides[0].into_iter();
+    let batch = pass.sides[0].into_iter().map(|it| it.batch);
     batch.flat_map(|batch| touched.iter().map(|it| (it.0, it.1, Origin::row(batch, *it.2))))
 }
 

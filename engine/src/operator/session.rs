@@ -27,10 +27,14 @@
 //! session's start any more because they became part of an earlier one (Spark's store is keyed by the
 //! start; spark-rules 4).
 //!
-//! Invariant: live sessions of a key do not meet; each is in `due` iff it owes, else in `kept`; none is
-//! left with end + l <= evict.
+//! A queue wakes a session when it may be written or leave. A row that prolongs a session leaves the
+//! queue alone: a session that is woken too early is put back for when it is time.
+//!
+//! Invariant: live sessions of a key do not meet; none is left with end + l <= evict; the queue names
+//! each at or before its time.
 
 mod published;
+mod saved;
 pub mod span;
 #[cfg(test)]
 mod tests;
@@ -38,6 +42,9 @@ mod write;
 
 use super::accumulate::Accumulators;
 use super::grouping::{Key, cells_of, key_of, time_of};
+use super::keyed::queue::Queue;
+use super::keyed::rows::Rows;
+use super::keyed::slots::Slots;
 use super::stage::{Judged, Pass, StageOutput, StageVerdict};
 use crate::output::RemarkKind;
 use crate::plan::OutputMode;
@@ -47,24 +54,35 @@ use crate::time::{EventTime, Span};
 use crate::window::Window;
 use published::Published;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use write::Due;
 
 /// Where a session stands: end, start, key.
 type Place = (EventTime, EventTime, Key);
 
+/// The slot of a session's key, and its start.
+type Name = (u32, EventTime);
+
 /// The sessions of a stage.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Sessions {
     plan: SessionPlan,
     hindsight: Span,
     /// The sessions of each key, by start.
-    live: BTreeMap<Key, BTreeMap<EventTime, Session>>,
-    /// Those that owe their writing.
-    due: BTreeSet<Place>,
-    /// Those that were written and are kept for late rows.
-    kept: BTreeSet<Place>,
+    live: Slots<Rows<EventTime, Session>>,
+    /// How many there are.
+    count: usize,
+    /// When to look at which; some are gone, and some have another time to be woken at.
+    queue: Queue<Name>,
     /// Those that left, as far as hindsight reaches.
     published: Published,
+    /// What the pass has changed, some of it gone. This and what follows is the memory of a pass.
+    touched: Vec<Name>,
+    /// What the row meets.
+    met: Vec<Window>,
+    woken: Woken,
+    /// What is written.
+    due: Vec<Due>,
 }
 
 /// One session.
@@ -74,18 +92,34 @@ struct Session {
     total: Accumulators,
     owes: bool,
     panes: u32,
+    /// The earliest time at which the queue names it.
+    #[serde(skip, default = "never")]
+    wakes: EventTime,
+    /// How the pass has changed it.
+    #[serde(skip)]
+    touch: Option<Touch>,
 }
 
-/// The sessions that a pass changed, by key and start.
-type Touched = BTreeMap<Key, BTreeMap<EventTime, Touch>>;
+const fn never() -> EventTime {
+    EventTime::MAX
+}
 
 /// How a pass changed a session.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Touch {
     /// Its last row.
     row: usize,
     /// Whether a session of this start was there before the pass.
     was_there: bool,
+}
+
+/// What a pass wakes.
+#[derive(Clone, Debug, Default)]
+struct Woken {
+    /// Is written on time.
+    due: Vec<Name>,
+    /// Leaves.
+    leaving: Vec<Name>,
 }
 
 /// A row that is to be counted.
@@ -102,27 +136,43 @@ impl Sessions {
         Self {
             plan: plan.clone(),
             hindsight,
-            live: BTreeMap::new(),
-            due: BTreeSet::new(),
-            kept: BTreeSet::new(),
+            live: Slots::default(),
+            count: 0,
+            queue: Queue::default(),
             published: Published::default(),
+            touched: Vec::new(),
+            met: Vec::new(),
+            woken: Woken::default(),
+            due: Vec::new(),
         }
     }
 
     /// Judges and counts the rows of a pass, evicts, writes.
     pub fn step(&mut self, pass: &Pass<'_>, out: &mut StageOutput) {
-        let touched = self.observe(pass, out);
-        out.tally.updated += touched.values().map(|it| it.len() as u64).sum::<u64>();
-        let too_long = self.too_long(&touched, pass.mode);
-        self.write(pass, &touched, &too_long, out);
+        let groups = self.observe(pass, out);
+        out.tally.groups_dropped += groups;
+        let Self { live, touched, .. } = self;
+        touched.retain(|(slot, start)| live.of(*slot).get(*start).is_some());
+        out.tally.updated += touched.len() as u64;
+        let too_long = self.too_long(pass.mode);
+        if pass.mode != OutputMode::Complete {
+            self.wake(pass);
+        }
+        self.write(pass, &too_long, out);
+        for (slot, start) in self.touched.drain(..) {
+            if let Some(it) = self.live.of_mut(slot).get_mut(start) {
+                it.touch = None;
+            }
+        }
         if pass.mode != OutputMode::Complete {
             self.evict(too_long, pass.evict[0], out);
         }
+        self.tidy();
     }
 
     /// Sessions held.
     pub fn state_rows(&self) -> u64 {
-        (self.due.len() + self.kept.len()) as u64
+        self.count as u64
     }
 
     /// Whether it would ask for a further step without rows when the watermark moved.
@@ -143,35 +193,32 @@ impl Sessions {
         if self.plan != *plan || self.hindsight != hindsight {
             return Err("the saved sessions are those of another plan".to_owned());
         }
-        let (mut due, mut kept) = (BTreeSet::new(), BTreeSet::new());
         let mut of_plan = self.published.is_sound();
-        for (key, sessions) in &self.live {
-            of_plan &= cells_of(key).len() == plan.keys.len() && !sessions.is_empty();
+        for (key, sessions) in self.live.iter() {
             let mut before: Option<Window> = None;
-            for (start, it) in sessions {
-                let window = Window { start: *start, end: it.end };
+            for (start, it) in sessions.between((EventTime::MIN, EventTime::MAX)) {
+                let window = Window { start, end: it.end };
                 let apart = before.is_none_or(|it| !span::meet(plan.touching, it, window));
-                of_plan &= *start < it.end && apart && it.total.fit(&plan.aggregates);
+                of_plan &= cells_of(key).len() == plan.keys.len();
+                of_plan &= start < it.end && apart && it.total.fit(&plan.aggregates);
                 before = Some(window);
-                let index = if it.owes { &mut due } else { &mut kept };
-                index.insert((it.end, *start, key.clone()));
             }
         }
-        if !of_plan || due != self.due || kept != self.kept {
+        if !of_plan {
             return Err("the saved sessions do not belong to this plan".to_owned());
         }
         Ok(())
     }
 
-    /// Judges the rows and counts those that are taken.
-    fn observe(&mut self, pass: &Pass<'_>, out: &mut StageOutput) -> Touched {
-        let mut touched = Touched::new();
+    /// Judges the rows and counts those that are taken; the number of (key, time) of those that are not.
+    fn observe(&mut self, pass: &Pass<'_>, out: &mut StageOutput) -> u64 {
         let mut dropped = BTreeSet::new();
-        let Some(batch) = pass.sides[0] else { return touched };
+        let Some(handed) = pass.sides[0] else { return 0 };
+        let batch = handed.batch;
         let complete = pass.mode == OutputMode::Complete;
         let judges = !complete || self.plan.late == SessionLate::Proto;
         let late = if judges { pass.late[0] } else { EventTime::MIN };
-        for row in 0..batch.len() {
+        for row in handed.rows() {
             let own = match self.own(batch, row) {
                 Ok(own) => own,
                 Err(verdict) => {
@@ -188,11 +235,10 @@ impl Sessions {
                 out.tally.rows_dropped += 1;
                 dropped.insert((batch.partitions[row].input(), key, own.start));
             } else {
-                self.count(Taken { batch, row, own, late }, key, &mut touched, out);
+                self.count(Taken { batch, row, own, late }, key, out);
             }
         }
-        out.tally.groups_dropped += dropped.len() as u64;
-        touched
+        dropped.len() as u64
     }
 
     /// The row's own stretch of time.
@@ -212,8 +258,10 @@ impl Sessions {
             SessionLate::Event => own.start,
             SessionLate::Proto => own.end - Span(1),
             SessionLate::Merged => {
-                let live = self.live.get(key).into_iter();
-                let met = live.flat_map(|it| span::met(self.plan.touching, own, it, |it| it.end));
+                let live = self.live.find(key).map(|it| self.live.of(it));
+                let met = live
+                    .into_iter()
+                    .flat_map(|it| span::met(self.plan.touching, own, it, |it| it.end));
                 met.map(|it| it.end).fold(own.end, EventTime::max) - Span(1)
             }
         };
@@ -221,106 +269,139 @@ impl Sessions {
     }
 
     /// Makes one session of a row and of all that it meets.
-    fn count(&mut self, of: Taken<'_>, key: Key, touched: &mut Touched, out: &mut StageOutput) {
+    fn count(&mut self, of: Taken<'_>, key: Key, out: &mut StageOutput) {
         let Taken { batch, row, own, late } = of;
-        let (live, touches) = (of_key(&mut self.live, &key), of_key(touched, &key));
-        let met: Vec<_> = span::met(self.plan.touching, own, live, |it| it.end).collect();
+        let slot = self.live.find_or_take(key);
+        self.met.clear();
+        self.met.extend(span::met(self.plan.touching, own, self.live.of(slot), |it| it.end));
         if Span::ZERO < self.hindsight {
-            for split in self.published.overlapping(&key, own) {
-                if !met.iter().any(|it| span::overlap(*it, split)) {
+            for split in self.published.overlapping(self.live.key(slot), own) {
+                if !self.met.iter().any(|it| span::overlap(*it, split)) {
                     let Window { start, end } = split;
                     out.remarks.push((batch.ids[row], RemarkKind::SessionSplit { start, end }));
                 }
             }
         }
-        let hull = met.iter().fold(own, |hull, it| span::hull(hull, *it));
-        let mut merged: Option<Session> = None;
-        let (mut was_there, mut key) = (false, key);
-        for it in met {
-            let part = live.remove(&it.start).expect("it was met");
-            let before = touches.remove(&it.start).is_none_or(|it| it.was_there);
-            if it.start == hull.start {
-                was_there = before;
-            } else {
-                out.tally.removed += u64::from(before);
-            }
-            let index = if part.owes { &mut self.due } else { &mut self.kept };
-            let place = (it.end, it.start, key);
-            assert!(index.remove(&place), "a live session has its place");
-            key = place.2;
-            match &mut merged {
-                None => merged = Some(part),
-                Some(merged) => merged.absorb(&part),
+        let hull = self.met.iter().fold(own, |hull, it| span::hull(hull, *it));
+        let of_key = self.live.of_mut(slot);
+        let mut parts: Option<Session> = None;
+        for it in self.met.iter().filter(|it| it.start != hull.start) {
+            let part = of_key.take(it.start).expect("it was met");
+            out.tally.removed += u64::from(part.was_there());
+            self.count -= 1;
+            match &mut parts {
+                None => parts = Some(part),
+                Some(parts) => parts.absorb(&part),
             }
         }
-        let new = || Session {
-            end: hull.end,
-            total: Accumulators::new(&self.plan.aggregates),
-            owes: false,
-            panes: 0,
-        };
-        let mut merged = merged.unwrap_or_else(new);
-        merged.total.observe(&self.plan.aggregates, batch, row);
-        merged.end = hull.end;
-        merged.owes |= late < hull.end;
-        let index = if merged.owes { &mut self.due } else { &mut self.kept };
-        index.insert((hull.end, hull.start, key));
-        live.insert(hull.start, merged);
-        touches.insert(hull.start, Touch { row, was_there });
+        let new = of_key.get(hull.start).is_none();
+        if new {
+            of_key.insert(hull.start, Session::new(Accumulators::new(&self.plan.aggregates)));
+            self.count += 1;
+        }
+        let session = of_key.get_mut(hull.start).expect("it is there now");
+        if let Some(parts) = parts {
+            session.absorb(&parts);
+        }
+        session.total.observe(&self.plan.aggregates, batch, row);
+        session.end = hull.end;
+        session.owes |= late < hull.end;
+        if session.touch.is_none() {
+            self.touched.push((slot, hull.start));
+        }
+        session.touch = Some(Touch { row, was_there: !new && session.was_there() });
+        let wakes = session.next(self.plan.lateness);
+        if wakes < session.wakes {
+            session.wakes = wakes;
+            self.queue.push(wakes, (slot, hull.start));
+        }
     }
 
     /// The sessions that have become too long.
-    fn too_long(&self, touched: &Touched, mode: OutputMode) -> BTreeSet<Place> {
-        let Some(max) = self.plan.max_span else { return BTreeSet::new() };
+    fn too_long(&self, mode: OutputMode) -> Vec<Name> {
+        let Some(max) = self.plan.max_span else { return Vec::new() };
         if mode == OutputMode::Complete {
-            return BTreeSet::new();
+            return Vec::new();
         }
-        let all = touched.iter().flat_map(|(key, of)| of.keys().map(move |start| (key, start)));
-        all.filter_map(|(key, start)| {
-            let end = self.live[key][start].end;
-            (max <= end.since(*start)).then(|| (end, *start, key.clone()))
-        })
-        .collect()
+        let too_long = |(slot, start): &Name| max <= self.session(*slot, *start).end.since(*start);
+        self.touched.iter().copied().filter(too_long).collect()
+    }
+
+    /// Looks at the sessions whose time has come.
+    fn wake(&mut self, pass: &Pass<'_>) {
+        let (lateness, evict) = (self.plan.lateness, pass.evict[0]);
+        let Self { live, queue, woken, .. } = self;
+        while let Some((at, name)) = queue.pop_if(|it| it <= evict) {
+            // One that became part of another, or that is named at an earlier time too.
+            let session = live.of_mut(name.0).get_mut(name.1);
+            let Some(session) = session.filter(|it| it.wakes == at) else { continue };
+            if pass.mode == OutputMode::Append && session.owes && session.end <= evict {
+                session.owes = false;
+                woken.due.push(name);
+            }
+            if session.end + lateness <= evict {
+                session.wakes = EventTime::MAX;
+                woken.leaving.push(name);
+            } else {
+                let owes = session.owes && evict < session.end;
+                session.wakes = if owes { session.end } else { session.end + lateness };
+                queue.push(session.wakes, name);
+            }
+        }
+    }
+
+    /// What is gone and never comes due would be named for ever.
+    fn tidy(&mut self) {
+        if 2 * self.count + 64 < self.queue.len() {
+            let live = &self.live;
+            self.queue.retain(|at, (slot, start)| {
+                live.of(slot).get(start).is_some_and(|it| it.wakes == at)
+            });
+        }
+    }
+
+    fn session(&self, slot: u32, start: EventTime) -> &Session {
+        self.live.of(slot).get(start).expect("it is live")
     }
 
     /// Removes what leaves, and remembers it.
-    fn evict(&mut self, too_long: BTreeSet<Place>, evict: EventTime, out: &mut StageOutput) {
-        let lateness = self.plan.lateness;
-        let mut leaving = too_long;
-        for place in &leaving {
-            if !self.due.remove(place) {
-                self.kept.remove(place);
-            }
-        }
-        for index in [&mut self.due, &mut self.kept] {
-            while index.first().is_some_and(|it| it.0 + lateness <= evict) {
-                leaving.extend(index.pop_first());
-            }
-        }
-        for (end, start, key) in leaving {
-            let live = self.live.get_mut(&key).expect("it has a place");
-            live.remove(&start);
-            if live.is_empty() {
-                self.live.remove(&key);
-            }
+    fn evict(&mut self, too_long: Vec<Name>, evict: EventTime, out: &mut StageOutput) {
+        let mut leaving = std::mem::take(&mut self.woken.leaving);
+        leaving.extend(too_long);
+        for (slot, start) in leaving.drain(..) {
+            let of_key = self.live.of_mut(slot);
+            let Some(session) = of_key.take(start) else { continue };
+            let last = of_key.is_empty();
+            self.count -= 1;
             out.tally.removed += 1;
             if Span::ZERO < self.hindsight {
-                self.published.remember(key, Window { start, end });
+                let window = Window { start, end: session.end };
+                self.published.remember(self.live.key(slot).clone(), window);
+            }
+            if last {
+                self.live.give_back(slot);
             }
         }
-        self.published.forget(self.hindsight + lateness, evict);
+        self.woken.leaving = leaving;
+        self.published.forget(self.hindsight + self.plan.lateness, evict);
     }
-}
-
-/// What a map has for a key, made now if there is nothing.
-fn of_key<'a, T: Default>(map: &'a mut BTreeMap<Key, T>, key: &Key) -> &'a mut T {
-    if !map.contains_key(key) {
-        map.insert(key.clone(), T::default());
-    }
-    map.get_mut(key).expect("it is there now")
 }
 
 impl Session {
+    const fn new(total: Accumulators) -> Self {
+        Self { end: EventTime::MIN, total, owes: false, panes: 0, wakes: never(), touch: None }
+    }
+
+    /// Whether a session of this start was there before the pass.
+    fn was_there(&self) -> bool {
+        self.touch.is_none_or(|it| it.was_there)
+    }
+
+    /// When to look at it next.
+    fn next(&self, lateness: Span) -> EventTime {
+        if self.owes { self.end } else { self.end + lateness }
+    }
+
     /// Takes in what another has.
     fn absorb(&mut self, other: &Self) {
         self.total.merge(&other.total);

@@ -11,6 +11,7 @@ use crate::output::{EmissionNote, RemarkKind};
 use crate::plan::OutputMode;
 use crate::row::{ItemId, RowBatch};
 use crate::time::EventTime;
+use std::ops::Range;
 
 /// What one pass hands to a stage.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +19,7 @@ pub struct Pass<'a> {
     /// The step's number.
     pub step: u64,
     /// The rows of each side; one side only, unless the stage is a join.
-    pub sides: [Option<&'a RowBatch>; 2],
+    pub sides: [Option<Handed<'a>>; 2],
     /// By what rows of each side are judged; `MIN` judges nobody.
     pub late: [EventTime; 2],
     /// What removes the state of each side.
@@ -29,6 +30,30 @@ pub struct Pass<'a> {
     pub triggered: bool,
     /// The item to which rows belong that no single row caused.
     pub cause: ItemId,
+}
+
+/// Rows that a stage is handed: some of a batch, side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Handed<'a> {
+    /// The batch; rows go by their numbers in it.
+    pub batch: &'a RowBatch,
+    /// The first of them.
+    pub from: usize,
+    /// The one behind the last.
+    pub to: usize,
+}
+
+impl<'a> Handed<'a> {
+    /// A whole batch.
+    pub fn all(batch: &'a RowBatch) -> Self {
+        Self { batch, from: 0, to: batch.len() }
+    }
+
+    /// Their numbers.
+    #[inline]
+    pub const fn rows(self) -> Range<usize> {
+        self.from..self.to
+    }
 }
 
 /// What a stage makes of a pass. Reused by the caller, which clears it.
@@ -43,8 +68,10 @@ pub struct StageOutput {
     pub judged: Vec<Judged>,
     /// What contradicts what was published or forgotten before, as far as hindsight reaches.
     pub remarks: Vec<(ItemId, RemarkKind)>,
-    /// What it did, as numbers.
+    /// What it did since somebody took the numbers.
     pub tally: Tally,
+    /// Memory of a row that is being written.
+    pub(crate) cells: Vec<Option<i64>>,
 }
 
 impl StageOutput {
@@ -53,13 +80,16 @@ impl StageOutput {
         Self { rows: RowBatch::new(columns), ..Self::default() }
     }
 
-    /// Forgets everything, keeps the memory.
-    pub fn clear(&mut self) {
-        self.rows.clear();
-        self.notes.clear();
+    /// Forgets what it makes of a pass, but for the tally and, where they are `kept`, the rows
+    /// written.
+    #[inline]
+    pub fn begin(&mut self, kept: bool) {
+        if !kept {
+            self.rows.clear();
+            self.notes.clear();
+        }
         self.judged.clear();
         self.remarks.clear();
-        self.tally = Tally::default();
     }
 }
 

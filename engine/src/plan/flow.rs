@@ -116,11 +116,10 @@ pub struct PairFilter {
 }
 
 impl PairFilter {
-    /// Whether the rows of these cells may be a pair.
-    pub fn keeps(&self, left: &[Option<i64>], right: &[Option<i64>]) -> bool {
-        let Some(value) = right[self.right.0] else { return false };
-        let filter = Filter { column: self.left, compare: self.compare, value };
-        filter.keeps(left[self.left.0])
+    /// Whether rows with these values in the two columns may be a pair.
+    pub fn keeps(&self, left: Option<i64>, right: Option<i64>) -> bool {
+        let Some(value) = right else { return false };
+        Filter { column: self.left, compare: self.compare, value }.keeps(left)
     }
 }
 

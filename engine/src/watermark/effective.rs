@@ -31,6 +31,7 @@ impl Schedule {
     }
 
     /// What judges the rows of the step that begins now.
+    #[inline]
     pub const fn late(&self) -> InForce {
         match self.effective {
             Effective::Row | Effective::NextBatch | Effective::Probe => self.last,
@@ -39,11 +40,19 @@ impl Schedule {
     }
 
     /// What closes windows in the step that begins now; under `row`, before its first row.
+    #[inline]
     pub const fn evict(&self) -> InForce {
         self.last
     }
 
+    /// The step ended with the value of the one before.
+    #[inline]
+    pub const fn hold(&mut self) {
+        self.before_last = self.last;
+    }
+
     /// The step `step` ended with this value; it counts from the step after at the earliest.
+    #[inline]
     pub fn advance(&mut self, value: InForce, step: u64) {
         self.before_last = self.last;
         if self.last.watermark != value.watermark || self.last.candidate != value.candidate {

@@ -374,10 +374,11 @@ impl Generator {
         self.slot(partition).map_or(EventTime::MIN, |it| self.state.members[it].max)
     }
 
-    /// Takes notice of an event time of a partition that is known.
-    pub fn show(&mut self, partition: PartitionId, time: EventTime, id: ItemId, at: ProcTime) {
-        let slot = self.slot_or_new(partition, at);
-        self.observe(slot, time, id);
+    /// Takes notice of an event time of a partition that is known. True where c may have changed.
+    #[inline]
+    pub fn show(&mut self, of: PartitionId, time: EventTime, id: ItemId, at: ProcTime) -> bool {
+        let slot = self.slot_or_new(of, at);
+        self.observe(slot, time, id)
     }
 
     /// Takes notice of an event time of the member at `slot`. True where c may have changed.

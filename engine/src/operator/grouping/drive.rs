@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing here decides anything.
 
-use crate::operator::stage::{Judged, Pass, StageOutput};
+use crate::operator::stage::{Handed, Judged, Pass, StageOutput};
 use crate::output::{EmissionKind, RemarkKind};
 use crate::plan::OutputMode;
 use crate::row::{ColumnIx, ItemId, PartitionId, RowBatch};
@@ -67,7 +67,7 @@ pub(crate) fn pass(
     let both = |it| [EventTime(it), EventTime::MIN];
     let pass = Pass {
         step: 3,
-        sides: [Some(batch), None],
+        sides: [Some(Handed::all(batch)), None],
         late: both(late),
         evict: both(evict),
         mode,

@@ -6,11 +6,10 @@
 //!
 //! Invariant: of sessions that do not meet, those that a stretch meets stand side by side.
 
+use crate::operator::keyed::rows::Rows;
 use crate::plan::flow::Touching;
-use crate::time::EventTime;
+use crate::time::{EventTime, Span};
 use crate::window::Window;
-use std::collections::BTreeMap;
-use std::ops::Bound;
 
 /// Whether two stretches are one session.
 pub fn meet(touching: Touching, one: Window, two: Window) -> bool {
@@ -29,17 +28,18 @@ pub fn hull(one: Window, two: Window) -> Window {
 }
 
 /// Those of a key's sessions, by start, that a stretch meets; the latest first.
+#[inline]
 pub(super) fn met<T>(
     touching: Touching,
     own: Window,
-    sessions: &BTreeMap<EventTime, T>,
+    sessions: &Rows<EventTime, T>,
     end: impl Fn(&T) -> EventTime,
 ) -> impl Iterator<Item = Window> {
     let until = match touching {
-        Touching::Apart => Bound::Excluded(own.end),
-        Touching::Merge => Bound::Included(own.end),
+        Touching::Apart => own.end - Span(1),
+        Touching::Merge => own.end,
     };
-    let before = sessions.range((Bound::Unbounded, until)).rev();
-    let windows = before.map(move |(start, it)| Window { start: *start, end: end(it) });
+    let before = sessions.between((EventTime::MIN, until)).rev();
+    let windows = before.map(move |(start, it)| Window { start, end: end(it) });
     windows.take_while(move |it| meet(touching, own, *it))
 }

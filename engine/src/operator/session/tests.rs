@@ -274,6 +274,11 @@ fn a_saved_state_fits_its_own_plan_only() {
     run(&mut it, &[(1, 0, 1, 1)], NEVER, NEVER, Append);
     assert!(it.fit(&plan(SessionLate::Proto), Span(0)).is_err());
     assert!(it.fit(&plan(SessionLate::Event), Span(1)).is_err());
-    it.due.clear();
-    assert!(it.fit(&plan(SessionLate::Event), Span(0)).is_err(), "a session without its place");
+    let mut saved = it.save();
+    let read = |it: &saved::Saved| {
+        postcard::from_bytes::<Sessions>(&postcard::to_allocvec(it).expect("plain data"))
+    };
+    assert_eq!(read(&saved), Ok(it));
+    saved.due.clear();
+    assert!(read(&saved).is_err(), "a session without its place");
 }

@@ -2,112 +2,87 @@
 //!
 //! Invariant: a session is written at most once in a pass, and writing removes nothing.
 
-use super::{Place, Sessions, Touched};
-use crate::operator::grouping::{Origin, window_cells};
-use crate::operator::stage::{Pass, StageOutput};
+use super::{Name, Sessions};
+use crate::operator::grouping::{Origin, cells_of};
+use crate::operator::stage::{Handed, Pass, StageOutput};
 use crate::output::{EmissionKind, EmissionNote};
 use crate::plan::OutputMode;
 use crate::time::{EventTime, Span};
-use crate::window::Window;
-use std::collections::{BTreeMap, BTreeSet};
+
+/// A session that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    end: EventTime,
+    start: EventTime,
+    slot: u32,
+    kind: EmissionKind,
+    origin: Origin,
+}
 
 impl Sessions {
     /// Writes, in the order of end, start and key.
-    pub(super) fn write(
-        &mut self,
-        pass: &Pass<'_>,
-        touched: &Touched,
-        too_long: &BTreeSet<Place>,
-        out: &mut StageOutput,
-    ) {
+    pub(super) fn write(&mut self, pass: &Pass<'_>, too_long: &[Name], out: &mut StageOutput) {
+        let mut due = std::mem::take(&mut self.due);
         match pass.mode {
             OutputMode::Append => {
-                let due = self.due(pass, touched, too_long);
-                for (place, (kind, origin)) in &due {
-                    let pane = self.emit(place, *kind, *origin, pass.step, out);
-                    *pane = pane.saturating_add(1);
+                // Of several reasons to write a session, the first one counts.
+                due.extend(too_long.iter().map(|it| self.of_row(pass, *it, EmissionKind::Span)));
+                if !self.woken.due.is_empty() {
+                    let cause = Origin::cause(pass);
+                    let woken = self.woken.due.iter();
+                    due.extend(woken.map(|it| self.due(*it, EmissionKind::OnTime, cause)));
+                    self.woken.due.clear();
                 }
+                let late = self.touched.iter().map(|it| self.of_row(pass, *it, EmissionKind::Late));
+                due.extend(late.filter(|it| it.end <= pass.late[0]));
             }
             OutputMode::Update => {
-                for (place, origin) in self.rows_of(pass, touched, |_| true) {
-                    self.emit(&place, EmissionKind::Update, origin, pass.step, out);
-                }
+                let touched = self.touched.iter();
+                due.extend(touched.map(|it| self.of_row(pass, *it, EmissionKind::Update)));
             }
             OutputMode::Complete if pass.triggered => {
                 let (kind, cause) = (EmissionKind::Complete, Origin::cause(pass));
-                let all: BTreeSet<Place> = self.due.union(&self.kept).cloned().collect();
-                for place in &all {
-                    self.emit(place, kind, cause, pass.step, out);
-                }
+                let all = self.names().map(|it| self.due(it, kind, cause));
+                due.extend(all);
             }
             OutputMode::Complete => {}
         }
+        if due.len() > 1 {
+            let place = |it: &Due| (it.end, it.start, self.live.key(it.slot));
+            due.sort_by(|a, b| place(a).cmp(&place(b)));
+            due.dedup_by_key(|it| (it.slot, it.start));
+        }
+        for it in due.drain(..) {
+            self.emit(&it, pass, out);
+        }
+        self.due = due;
     }
 
-    /// Append mode: what is written, and why; nothing of it is owed any more.
-    fn due(
-        &mut self,
-        pass: &Pass<'_>,
-        touched: &Touched,
-        too_long: &BTreeSet<Place>,
-    ) -> BTreeMap<Place, (EmissionKind, Origin)> {
-        let (late, evict, cause) = (pass.late[0], pass.evict[0], Origin::cause(pass));
-        let mut due = BTreeMap::new();
-        if !too_long.is_empty() {
-            for (place, origin) in self.rows_of(pass, touched, |_| true) {
-                if too_long.contains(&place) {
-                    due.insert(place, (EmissionKind::Span, origin));
-                }
-            }
-        }
-        while self.due.first().is_some_and(|it| it.0 <= evict) {
-            let Some(place) = self.due.pop_first() else { break };
-            let of_key = self.live.get_mut(&place.2).expect("it has a place");
-            of_key.get_mut(&place.1).expect("it has a place").owes = false;
-            self.kept.insert(place.clone());
-            due.entry(place).or_insert((EmissionKind::OnTime, cause));
-        }
-        for (place, origin) in self.rows_of(pass, touched, |end| end <= late) {
-            due.entry(place).or_insert((EmissionKind::Late, origin));
-        }
-        due
+    fn due(&self, (slot, start): Name, kind: EmissionKind, origin: Origin) -> Due {
+        Due { end: self.session(slot, start).end, start, slot, kind, origin }
     }
 
-    /// The sessions of such ends that the pass changed, each with its last row.
-    fn rows_of(
-        &self,
-        pass: &Pass<'_>,
-        touched: &Touched,
-        wanted: impl Fn(EventTime) -> bool,
-    ) -> BTreeMap<Place, Origin> {
-        let mut rows = BTreeMap::new();
-        let Some(batch) = pass.sides[0] else { return rows };
-        for (key, touches) in touched {
-            for (start, touch) in touches {
-                let end = self.live[key][start].end;
-                if wanted(end) {
-                    rows.insert((end, *start, key.clone()), Origin::row(batch, touch.row));
-                }
-            }
-        }
-        rows
+    /// One that the pass has changed, by its last row.
+    fn of_row(&self, pass: &Pass<'_>, (slot, start): Name, kind: EmissionKind) -> Due {
+        let touch = self.session(slot, start).touch;
+        let row = |it: Handed<'_>| touch.map(|touch| Origin::row(it.batch, touch.row));
+        let origin = pass.sides[0].and_then(row);
+        self.due((slot, start), kind, origin.expect("a row has changed it"))
     }
 
-    /// Writes one session; its number of panes.
-    fn emit(
-        &mut self,
-        (end, start, key): &Place,
-        kind: EmissionKind,
-        origin: Origin,
-        step: u64,
-        out: &mut StageOutput,
-    ) -> &mut u32 {
-        let of_key = self.live.get_mut(key).expect("it has a place");
-        let session = of_key.get_mut(start).expect("it has a place");
-        let mut cells = window_cells(Window { start: *start, end: *end }, key);
-        session.total.cells(&mut cells);
-        let note = EmissionNote { step, kind, time: *end - Span(1), pane: session.panes };
-        origin.emit(&cells, note, out);
-        &mut session.panes
+    /// Writes one session. In append mode that was a pane of it.
+    fn emit(&mut self, due: &Due, pass: &Pass<'_>, out: &mut StageOutput) {
+        let Due { end, start, slot, kind, origin } = *due;
+        let times = [start, end, end - Span(1)].map(|it| Some(it.0));
+        out.cells.clear();
+        out.cells.extend(times);
+        out.cells.extend_from_slice(cells_of(self.live.key(slot)));
+        let session = self.live.of_mut(slot).get_mut(start).expect("it is live");
+        session.total.cells(&mut out.cells);
+        let note = EmissionNote { step: pass.step, kind, time: end - Span(1), pane: session.panes };
+        if pass.mode == OutputMode::Append {
+            session.panes = session.panes.saturating_add(1);
+        }
+        origin.emit_cells(note, out);
     }
 }
