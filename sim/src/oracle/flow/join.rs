@@ -115,7 +115,10 @@ impl Join {
         for at in order {
             let other = &mut others[at];
             let (left, right) = if side == LEFT { (&row, &*other) } else { (&*other, &row) };
-            let asked = self.pairs.iter().all(|it| it.keeps(&left.cells, &right.cells));
+            let asked = self
+                .pairs
+                .iter()
+                .all(|it| it.keeps(left.cells[it.left.0], right.cells[it.right.0]));
             if !asked || !pairs::meets(&self.plan, &left.cells, &right.cells) {
                 continue;
             }
