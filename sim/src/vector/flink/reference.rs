@@ -1,6 +1,6 @@
 //! A script of a vector, told to the reference instead of the engine.
 //!
-//! The same steps as in [`super::run`], as the items of a trace. A restart that forgets is the
+//! The same steps as in [`super::run()`], as the items of a trace. A restart that forgets is the
 //! engine's business: to the reference a crash is invisible, so scripts with one are not told.
 //!
 //! Invariant: the reference sees query and steps only, never what is expected of them.
