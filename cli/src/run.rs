@@ -25,8 +25,9 @@ use plimsoll_sim::recording::ColumnOptions;
 use plimsoll_sim::recording::error::RecordingError;
 use plimsoll_sim::recording::order::ArrivalClock;
 use plimsoll_sim::recording::playback::Batches;
+use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run a plan over recorded rows and print its windows, its late rows and its progress
 ///
@@ -112,8 +113,23 @@ struct Ended {
     adds_up: bool,
 }
 
+/// What is written is none of the files that are read.
+fn spares(written: &Path, read: &[&Path]) -> Result<()> {
+    let Ok(real) = fs::canonicalize(written) else { return Ok(()) };
+    for path in read {
+        if fs::canonicalize(path).is_ok_and(|it| it == real) {
+            let written = written.display();
+            bail!("--trace would overwrite {written}, which this command reads; name another file");
+        }
+    }
+    Ok(())
+}
+
 /// Runs.
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit> {
+    if let Some(trace) = &args.trace {
+        spares(trace, &[&args.plan, &args.input])?;
+    }
     let query = plan::read(&args.plan, console)?;
     let columns =
         columns(&args.recording, &query, &args.col, args.event_col.as_deref(), &query.used)?;

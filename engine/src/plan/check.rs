@@ -18,7 +18,7 @@ mod flow;
 mod numbers;
 
 use super::problem::Problem;
-use super::{Effective, Plan};
+use super::{Effective, Plan, Trigger};
 use crate::row::ColumnIx;
 use std::ops::Deref;
 
@@ -37,15 +37,26 @@ pub fn check(plan: &Plan) -> Vec<Problem> {
         columns::check(plan, &arrivals, &mut problems);
         numbers::check(plan, &mut problems);
         advice::check(plan, &arrivals, &mut problems);
-        probes(plan, &mut problems);
     }
+    probes(plan, &mut problems);
     problems.sort_by_key(|it| it.severity);
     problems
 }
 
-/// Only flows have probes.
+/// Only flows have probes, and they take each row at once.
 fn probes(plan: &Plan, problems: &mut Vec<Problem>) {
-    if plan.watermark.as_ref().is_some_and(|it| it.effective == Effective::Probe) {
+    if plan.watermark.as_ref().is_none_or(|it| it.effective != Effective::Probe) {
+        return;
+    }
+    if plan.flow.is_some() {
+        if plan.trigger != Trigger::Row {
+            problems.push(Problem::probe_outside_flow(
+                "effective=probe and a trigger that takes rows in batches, and nothing moves at the \
+                 end of a batch",
+                "use trigger=row, or effective=next_batch",
+            ));
+        }
+    } else {
         problems.push(Problem::probe_outside_flow(
             "effective=probe and no flow",
             "make the window a stage of a flow, or use effective=row or effective=next_batch",

@@ -93,9 +93,9 @@ pub(in super::super) fn handed(scope: &Scope) -> Result<Box<dyn Invariant>, &'st
         return Err("several stages");
     }
     let linked = flow.says.iter().map(|it| it.removes.contains(&true)).collect();
-    let keeps = |it: &StagePlan| scope.mode == OutputMode::Complete && it.judges_in_complete();
-    if flow.flow.stages.iter().any(keeps) {
-        return Err("stages that judge by what has removed");
+    // In complete mode groups keep all and judge nobody, and stages beside them forget as ever.
+    if scope.mode == OutputMode::Complete && flow.flow.stages.iter().any(StagePlan::is_grouping) {
+        return Err("an output mode in which groups leave");
     }
     Ok(Box::new(Handed { linked, evict: vec![scope.initial; stages] }))
 }

@@ -247,6 +247,7 @@ fn levels_are_refused_what_they_have_no_place_for() {
         let mut plan = Plan { operator: None, ..sound() };
         let watermark = plan.watermark.as_mut().expect("a watermark");
         watermark.effective = Effective::Probe;
+        plan.trigger = Trigger::Row;
         change(&mut plan, &mut flow);
         plan.flow = Some(flow);
         let refused = check(&plan);
@@ -259,6 +260,7 @@ fn levels_are_refused_what_they_have_no_place_for() {
     };
     refuses(&|_, _| {}, "");
     refuses(&|plan, _| plan.watermark.as_mut().expect("one").effective = Effective::Row, "P034");
+    refuses(&|plan, _| plan.trigger = Trigger::Batch, "P034");
     refuses(&|_, flow| flow.policy = Policy::Max, "P052");
     refuses(&|_, flow| flow.inputs[0].marks.push(Mark { column: TS, delay: SIZE }), "P052");
     let fallback = Fallback { behind: SIZE, always: true };
